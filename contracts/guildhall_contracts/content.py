@@ -1,0 +1,20 @@
+"""Content that enters a model's context, classified twice: where it came from, and what it may do there."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from guildhall_contracts import limits
+from guildhall_contracts.base import Record
+
+Origin = Literal["person", "model", "workspace", "tool", "webhook", "schedule", "guild"]
+Authority = Literal["instruction", "data"]
+
+
+class Block(Record):
+    """A piece of text. `data` is never an instruction, whatever it says; renderers put it in a labelled frame."""
+
+    text: str = Field(max_length=limits.BLOB_RESULT_MAX_BYTES)
+    origin: Origin
+    authority: Authority
+    label: str = Field("", max_length=200)  # for people and for the frame, e.g. "file src/x.py"

@@ -1,0 +1,95 @@
+"""What the gate is told to try, and the two termination messages the operator reads (strict schema, at most 2 KiB).
+
+Guards against a cluster that accepts NetworkPolicies without enforcing them: a denial is believed only from a target
+that is known to answer.
+"""
+
+from typing import Annotated, Final, Literal, TypeVar
+
+from pydantic import Field, ValidationError
+
+from guildhall_contracts import limits
+from guildhall_contracts.base import Record, Sha256, Uid
+from guildhall_contracts.errors import ErrorKind
+
+MESSAGE_VERSION: Final = 1
+
+Host = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9.:-]+$")]
+Port = Annotated[int, Field(ge=1, le=65_535)]
+
+
+class Target(Record):
+    """One TCP address to try. A *required* one that answers ends the Run; a *reported* one is only shown."""
+
+    name: str = Field(min_length=1, max_length=40, pattern=r"^[a-z0-9-]+$")
+    host: Host
+    port: Port
+    required: bool = True
+
+
+class GateConfig(Record):
+    """Environment variable `GUILDHALL_GATE` of `prepare`: what must not answer, and who must."""
+
+    targets: list[Target] = Field(min_length=1, max_length=limits.GATE_TARGETS_MAX_COUNT)
+    gateway_host: Host
+    gateway_port: Port
+    consecutive_denials: int = Field(limits.GATE_CONSECUTIVE_DENIALS_COUNT, ge=1, le=20)
+    attempt_timeout_milliseconds: int = Field(1_000, ge=50, le=10_000)
+    timeout_seconds: int = Field(limits.GATE_TIMEOUT_SECONDS, ge=1, le=600)
+    enforce: bool = True
+
+
+class TargetEvidence(Record):
+    """What happened at one target: `answered` means a TCP connection was made at least once after isolation was due."""
+
+    name: str = Field(max_length=40)
+    required: bool
+    attempts: int = Field(ge=0)
+    denied_in_a_row: int = Field(ge=0)
+    last: Literal["refused", "timeout", "unreachable", "answered"]
+
+
+class WorkspaceEvidence(Record):
+    """What `prepare` found in the workspace and kept as the baseline."""
+
+    files: int = Field(ge=0)
+    content_bytes: int = Field(ge=0)
+    hashed_only_files: int = Field(0, ge=0)
+    baseline_sha256: Sha256 | None = None
+
+
+class PrepareMessage(Record):
+    """Termination message of `prepare`: the evidence for IsolationVerified, or why the pod may not go on."""
+
+    v: Literal[1] = 1
+    outcome: Literal["passed", "not_enforced", "gateway_unreachable", "workspace_failed", "internal"]
+    message: str = Field("", max_length=600)
+    targets: list[TargetEvidence] = Field(default_factory=list, max_length=limits.GATE_TARGETS_MAX_COUNT)
+    workspace: WorkspaceEvidence | None = None
+    elapsed_milliseconds: int = Field(0, ge=0)
+
+
+class ExecutorMessage(Record):
+    """Termination message of the executor: how the Run ended and the last event it wrote."""
+
+    v: Literal[1] = 1
+    run: Uid
+    attempt: int = Field(ge=1, le=limits.ATTEMPTS_MAX_COUNT)
+    outcome: Literal["succeeded", "failed", "cancelled"]
+    error_kind: ErrorKind | None = None
+    reason: str = Field("", max_length=40)  # a reason of conditions.Reason the executor may choose, or empty
+    message: str = Field("", max_length=600)
+    last_seq: int = Field(ge=0)
+
+
+M = TypeVar("M", PrepareMessage, ExecutorMessage)
+
+
+def decode_message(model: type[M], text: str) -> M | None:
+    """`text` as a termination message of type `model`; None for anything else (size is checked first)."""
+    if len(text.encode("utf-8", "replace")) > limits.TERMINATION_MESSAGE_MAX_BYTES:
+        return None
+    try:
+        return model.model_validate_json(text)
+    except ValidationError:
+        return None
