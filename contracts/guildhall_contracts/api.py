@@ -1,4 +1,4 @@
-"""What the api serves and accepts; `docs/api.md` lists the routes. Every rendered field is a bounded string or a number."""
+"""What the api serves and accepts; `docs/api.md` lists the routes. Rendered fields are bounded."""
 
 from typing import Annotated, Any, Literal
 

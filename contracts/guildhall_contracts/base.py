@@ -11,7 +11,7 @@ _UPPER_WORDS: Final = {"usd": "USD", "sha256": "SHA256"}
 
 
 def wire_name(field_name: str) -> str:
-    """The camelCase name a field has on the wire: `cost_micro_usd` is `costMicroUSD`, `patch_sha256` is `patchSHA256`."""
+    """The camelCase wire name of a field: `cost_micro_usd` is `costMicroUSD`, `patch_sha256` is `patchSHA256`."""
     first, *rest = field_name.rstrip("_").split("_")
     return first + "".join(_UPPER_WORDS.get(word, word.capitalize()) for word in rest)
 

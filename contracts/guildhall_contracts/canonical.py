@@ -9,7 +9,7 @@ import rfc8785
 from guildhall_contracts.base import Record
 
 
-class NotCanonical(ValueError):
+class NotCanonical(ValueError):  # noqa: N818  reads as what it says
     """A value that has no canonical form: duplicate keys, NaN, infinities, integers beyond 2^53, lone surrogates."""
 
 

@@ -102,7 +102,7 @@ class RunFinished(Opening):
 
 
 class RoleStarted(Opening):
-    """A role begins. For the entry role `op` is the task operation; else it opens a delegation from the calling role."""
+    """A role begins. The entry role's `op` is the task operation; any other opens a delegation from its caller."""
 
     type: Literal["role.started"] = "role.started"
     brief: EventText = ""

@@ -17,7 +17,7 @@ GatewayModel = Annotated[
 
 
 class Budget(Record):
-    """What a Run may spend. Absent fields take the Guild's defaults, then the product's; absent cost means no cost limit."""
+    """What a Run may spend: absent fields take the Guild's, then the product's; no cost anywhere is no cost limit."""
 
     cost_micro_usd: int | None = Field(None, ge=0, le=limits.BUDGET_COST_MAX_MICRO_USD)
     tokens: int | None = Field(None, ge=1, le=limits.BUDGET_TOKENS_MAX_COUNT)

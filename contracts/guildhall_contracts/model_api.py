@@ -18,7 +18,7 @@ from guildhall_contracts.errors import ErrorInfo, ErrorKind
 from guildhall_contracts.guild import GatewayModel
 from guildhall_contracts.intervention import Answer, Interrupt, ItemId
 
-TOKEN_AUDIENCE: Final = "guildhall-gateway"
+TOKEN_AUDIENCE: Final = "guildhall-gateway"  # noqa: S105  an audience, not a token
 
 CallId = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[A-Za-z0-9._-]+$")]
 ProviderCallId = Annotated[str, Field(min_length=1, max_length=128)]
