@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""Runs every test there is and says so at the end: passed, failed, skipped, and what this machine could not do.
+
+Exit status: 0 all passed; 1 something failed; 3 nothing failed but a part could not run here (each is named).
+Runs before .venv exists, so it uses the standard library only.
+"""
+
+import argparse
+import concurrent.futures
+import os
+import shutil
+import subprocess
+import sys
+import time
+import xml.etree.ElementTree as ET  # reads only reports that this program's own stages wrote
+from dataclasses import dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+OUT = ROOT / "artifacts" / "test"
+CLUSTER = ROOT / "tests" / "cluster" / "cluster.py"
+PYTEST = [".venv/bin/pytest", "-q", "-p", "no:cacheprovider"]
+COST = """\
+make test runs everything: lint, types, unit, golden, chart, web (Node and Chromium), security, cluster, end-to-end.
+It needs Python 3.11, uv, Go 1.26, Node 20, Chromium; for the cluster Linux, root, 8 GiB of memory, 8 GB of disk.
+The first run builds a Kubernetes (about 12 minutes on two cores); later runs take about 15 minutes in all.
+"""
+
+
+@dataclass
+class Stage:
+    """One command, its log and, for pytest, its report."""
+
+    name: str
+    command: list[str]
+    seconds: int = 1200
+    needs: str = ""  # an executable without which the stage cannot run
+    report: bool = False
+    env: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Outcome:
+    stage: Stage
+    status: str  # passed | failed | impossible
+    seconds: float
+    why: str = ""
+    passed: int = 0
+    failed: int = 0
+    skipped: list[str] = field(default_factory=list)
+
+
+def pytest_stage(name: str, *args: str, seconds: int = 1200, workers: str = "2") -> Stage:
+    report = OUT / f"{name}.xml"
+    return Stage(name, [*PYTEST, f"--junitxml={report}", "-n", workers, *args], seconds, report=True)
+
+
+def lint_stages() -> list[Stage]:
+    venv = ".venv/bin/"
+    return [
+        Stage("lint", [f"{venv}ruff", "check", "."]),
+        Stage("format", [f"{venv}ruff", "format", "--check", "."]),
+        Stage("layers", [f"{venv}lint-imports", "--no-cache"]),
+        Stage("types", [f"{venv}mypy", "contracts", "operator", "executor", "gateway", "api"]),
+        Stage("generated", ["make", "--no-print-directory", "verify"]),
+        Stage("shell", ["sh", "-c", "git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck -x"], needs="shellcheck"),
+        Stage("go-vet", ["sh", "-c", 'cd workshop && go vet ./... && test -z "$(gofmt -l .)"'], needs="go"),
+    ]
+
+
+def local_stages() -> list[Stage]:
+    here = "not cluster and not browser"
+    return [
+        Stage("go-test", ["sh", "-c", "cd workshop && go test ./..."], needs="go"),
+        Stage("workshop-build", ["workshop/build.sh"], needs="go"),
+        pytest_stage("unit", "tests/unit", "tests/golden", "-m", here),
+        pytest_stage("chart", "tests/chart", "-m", here),
+        Stage("web-install", ["sh", "-c", "cd tests/web && npm ci --no-audit --no-fund --loglevel=error"], needs="npm"),
+        Stage("web-node", ["sh", "-c", "cd tests/web && npm test"], needs="node"),
+        pytest_stage("security-local", "tests/security", "-m", here),
+        Stage("web-browser", ["sh", "-c", "cd tests/web && npm run test:browser"], needs="chromium"),
+    ]
+
+
+def cluster_stages() -> list[Stage]:
+    return [
+        Stage("images", [".venv/bin/python", "images/build.py", "--load"], 1500),
+        pytest_stage(
+            "cluster", "tests/cluster", "tests/unit", "tests/chart", "-m", "cluster", workers="0", seconds=2400
+        ),
+        pytest_stage("security-cluster", "tests/security", "-m", "cluster", workers="0", seconds=2400),
+        pytest_stage("e2e", "tests/e2e", workers="0", seconds=2400),
+    ]
+
+
+def read_report(outcome: Outcome) -> None:
+    """Adds the counts of the stage's JUnit report to `outcome`; a missing report is a failure."""
+    path = OUT / f"{outcome.stage.name}.xml"
+    if not path.exists():
+        outcome.status, outcome.why = "failed", "the runner wrote no report"
+        return
+    for case in ET.parse(path).getroot().iter("testcase"):  # noqa: S314  our own report
+        skip = case.find("skipped")
+        if skip is not None:
+            outcome.skipped.append(f"{case.get('classname')}::{case.get('name')}: {skip.get('message')}")
+        elif case.find("failure") is not None or case.find("error") is not None:
+            outcome.failed += 1
+        else:
+            outcome.passed += 1
+
+
+def run(stage: Stage) -> Outcome:
+    """Runs one stage; its output goes to a log that is shown when it fails."""
+    if stage.needs and shutil.which(stage.needs) is None:
+        return Outcome(stage, "impossible", 0, f"'{stage.needs}' is not installed")
+    log, start = OUT / f"{stage.name}.log", time.monotonic()
+    with log.open("wb") as out:
+        try:
+            code = subprocess.run(  # noqa: S603
+                stage.command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+                timeout=stage.seconds, check=False, env={**os.environ, **stage.env},
+            ).returncode  # fmt: skip
+            why = "" if code == 0 else f"exit status {code}"
+        except subprocess.TimeoutExpired:
+            code, why = 124, f"took longer than {stage.seconds} s"
+    outcome = Outcome(
+        stage,
+        "passed" if code in {0, 5} and not (code == 5 and not stage.report) else "failed",
+        time.monotonic() - start,
+        why,
+    )
+    if stage.report:
+        read_report(outcome)
+    elif outcome.status == "passed":
+        outcome.passed = 1
+    if outcome.status == "failed":
+        outcome.failed = max(outcome.failed, 1)
+    return outcome
+
+
+def tell(outcome: Outcome) -> None:
+    mark = {"passed": "ok  ", "failed": "FAIL", "impossible": "n/a "}[outcome.status]
+    counts = (
+        f"{outcome.passed} passed" + (f", {len(outcome.skipped)} skipped" if outcome.skipped else "")
+        if outcome.stage.report
+        else ""
+    )
+    print(
+        f"  {mark} {outcome.stage.name:<18} {outcome.seconds:6.0f} s  {counts}{outcome.why and ' ' + outcome.why}",
+        flush=True,
+    )
+    if outcome.status == "failed":
+        tail = (OUT / f"{outcome.stage.name}.log").read_text(errors="replace").splitlines()[-80:]
+        print("\n".join(f"      | {line[:400]}" for line in tail), flush=True)
+
+
+def run_all(stages: list[Stage]) -> list[Outcome]:
+    outcomes = []
+    for stage in stages:
+        outcome = run(stage)
+        tell(outcome)
+        outcomes.append(outcome)
+    return outcomes
+
+
+def cluster_problem() -> str:
+    """Why no cluster can be had here, or empty."""
+    if sys.platform != "linux":
+        return "the embedded cluster needs Linux; use CONTEXT=<kubeconfig context> or kind"
+    return (
+        "" if os.geteuid() == 0 else "the embedded cluster needs root; run as root, or use CONTEXT=<kubeconfig context>"
+    )
+
+
+def start_cluster(pool: concurrent.futures.Executor) -> "concurrent.futures.Future[Outcome] | None":
+    """Brings the cluster up beside the local tests; building it is most of a cold run."""
+    if cluster_problem():
+        return None
+    return pool.submit(run, Stage("cluster-up", [sys.executable, str(CLUSTER), "up", "--yes"], 3000))
+
+
+def summary(outcomes: list[Outcome], missing: list[str]) -> int:
+    passed, failed = sum(o.passed for o in outcomes), sum(o.failed for o in outcomes)
+    skipped = [line for o in outcomes for line in o.skipped]
+    missing += [f"{o.stage.name}: {o.why}" for o in outcomes if o.status == "impossible"]
+    for title, rows in (("skipped", skipped), ("could not run here", missing)):
+        if rows:
+            print(f"\n{title}:")
+            print("\n".join(f"  {row}" for row in rows))
+    print(f"\n{passed} passed, {failed} failed, {len(skipped)} skipped", flush=True)
+    return 1 if failed else 3 if missing else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--fast", action="store_true", help="leave out what needs a cluster, and do not count that as missing"
+    )
+    only = parser.parse_args()
+    print(COST, flush=True)
+    shutil.rmtree(OUT, ignore_errors=True)
+    OUT.mkdir(parents=True)
+    missing: list[str] = []
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        cluster = None if only.fast else start_cluster(pool)
+        outcomes = run_all([Stage("setup", ["scripts/setup.sh"]), *lint_stages(), *local_stages()])
+        if cluster is None and not only.fast:
+            missing.append(f"cluster, security-cluster, e2e: {cluster_problem()}")
+        elif cluster is not None:
+            up = cluster.result()
+            tell(up)
+            outcomes.append(up)
+            if up.status == "passed":
+                outcomes += run_all(cluster_stages())
+    return summary(outcomes, missing)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
