@@ -14,11 +14,11 @@ setup: ## Make .venv with everything development needs
 
 .PHONY: demo
 demo: ## The main job on a real cluster: fix a real package, watch it, check the patch (CONTEXT=, YES=1)
-	@scripts/demo.py up
+	@python3 scripts/demo up
 
 .PHONY: demo-down
 demo-down: ## Remove everything the demo made
-	@scripts/demo.py down
+	@python3 scripts/demo down
 
 .PHONY: test
 test: ## Run everything; exit 3 when a part could not run here

@@ -1,0 +1,64 @@
+"""Runs the tools of the demo and installs the chart."""
+
+import json
+import subprocess
+from typing import TYPE_CHECKING
+
+from demo.state import CONTROL, RELEASE, ROOT, RUNS, State, say
+
+if TYPE_CHECKING:
+    from demo.clusters import Cluster
+
+SCENARIO = ROOT / "examples" / "scenarios" / "fix-cachetools.yaml"
+
+
+class StepError(Exception):
+    """A step of the demo failed; the message has the tool's own words."""
+
+
+def run(*command: str, environment: dict[str, str] | None = None, stdin: str | None = None, seconds: int = 300) -> str:
+    """The output of `command`. Raises StepError with its last words."""
+    try:
+        done = subprocess.run(
+            command, env=environment, input=stdin, capture_output=True, text=True, timeout=seconds, check=False
+        )
+    except FileNotFoundError as error:
+        raise StepError(f"'{command[0]}' is not installed") from error
+    except subprocess.TimeoutExpired as error:
+        raise StepError(f"`{' '.join(command[:4])} …` took longer than {seconds} s") from error
+    if done.returncode:
+        words = (done.stderr.strip() or done.stdout.strip())[-2000:]
+        raise StepError(f"`{' '.join(command[:6])}` failed: {words}")
+    return done.stdout
+
+
+def values(images: dict[str, str]) -> dict[str, object]:
+    """The chart's values for the demo: one run namespace, made by the chart, and the demo's scenario."""
+    refs = {name: images[name] for name in ("operator", "gateway", "api", "executor", "workshop")}
+    return {
+        "images": {**refs, "sandbox": images["sandbox-python"], "pullPolicy": "IfNotPresent"},
+        "runNamespaces": [RUNS],
+        "createNamespaces": True,
+        "scenarios": {SCENARIO.name: SCENARIO.read_text()},
+    }
+
+
+def helm(cluster: "Cluster", images: dict[str, str], state: State) -> None:
+    """Installs (or upgrades) CRDs and chart and waits until everything is ready."""
+    say("Installing the chart:")
+    state.installed = True
+    state.save()
+    common = ["--namespace", CONTROL, "--create-namespace", "--wait", "--timeout", "180s"]
+    charts = ROOT / "charts"
+    run(
+        "helm",
+        "upgrade",
+        "--install",
+        f"{RELEASE}-crds",
+        str(charts / "guildhall-crds"),
+        *common,
+        environment=cluster.environment,
+    )
+    arguments = ["helm", "upgrade", "--install", RELEASE, str(charts / "guildhall"), *common, "--values", "-"]
+    run(*arguments, environment=cluster.environment, stdin=json.dumps(values(images)))
+    say(cluster.kubectl("--namespace", CONTROL, "get", "deployments").rstrip())

@@ -1,0 +1,106 @@
+"""The demo's Run: the broken package as its workspace, followed to its end, its patch proven outside the product."""
+
+import base64
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from demo.console import Address
+from demo.install import StepError, run
+from demo.state import ROOT, RUNS, State, say
+
+if TYPE_CHECKING:
+    from demo.clusters import Cluster
+
+DEMO = ROOT / "examples" / "demo"
+WORKSPACE = [sys.executable, str(DEMO / "workspace.py")]
+DONE = {"Succeeded", "Failed", "Cancelled"}
+
+
+def config_map() -> dict[str, Any]:
+    """The ConfigMap with the broken package, as the Run's `archive` source."""
+    with tempfile.TemporaryDirectory() as scratch:
+        archive = Path(scratch) / "workspace.tar.gz"
+        run(*WORKSPACE, "archive", str(archive))
+        data = base64.b64encode(archive.read_bytes()).decode()
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "cachetools-broken", "namespace": RUNS},
+        "binaryData": {"workspace.tar.gz": data},
+    }
+
+
+def start(cluster: "Cluster", state: State) -> str:
+    """Applies the Guild, the workspace and a fresh Run; returns the Run's name."""
+    say("\nThe Run:")
+    state.save()
+    name = f"fix-cachetools-{time.strftime('%H%M%S')}"
+    cluster.kubectl("apply", "--filename", "-", stdin=json.dumps(config_map()))
+    cluster.kubectl("--namespace", RUNS, "apply", "--filename", str(DEMO / "guild.yaml"))
+    manifest = (DEMO / "run.yaml").read_text().replace("name: fix-cachetools\n", f"name: {name}\n")
+    cluster.kubectl("--namespace", RUNS, "apply", "--filename", "-", stdin=manifest)
+    say(f"  kubectl --namespace {RUNS} get run {name} --watch")
+    return name
+
+
+def follow(cluster: "Cluster", name: str, seconds: int = 300) -> bool:
+    """Prints each change of phase until the Run ends; whether it succeeded."""
+    said, end = "", time.monotonic() + seconds
+    while time.monotonic() < end:
+        status = json.loads(cluster.kubectl("--namespace", RUNS, "get", "run", name, "--output", "json")).get(
+            "status", {}
+        )
+        phase = status.get("phase", "Pending")
+        line = f"{phase:<14} {status.get('reason', '')}"
+        if line != said:
+            said = line
+            say(f"  {time.strftime('%H:%M:%S')}  {line}")
+        if phase in DONE:
+            say(f"\n{cluster.kubectl('--namespace', RUNS, 'get', 'run', name).rstrip()}")
+            if phase != "Succeeded":
+                say(_why(status))
+            return bool(phase == "Succeeded")
+        time.sleep(0.5)
+    raise StepError(f"Run {RUNS}/{name} did not end within {seconds} s; see `kubectl describe run {name} -n {RUNS}`")
+
+
+def _why(status: dict[str, Any]) -> str:
+    done = next((item for item in status.get("conditions", []) if item["type"] == "Succeeded"), {})
+    return f"  {done.get('reason', '?')}: {done.get('message', '')}"
+
+
+def prove(cluster: "Cluster", name: str, address: Address) -> bool:
+    """Fetches the patch from the api and checks it with nothing of Guildhall's: source, fault, patch, test-suite."""
+    changes = _get(address, f"/api/runs/{RUNS}.{name}/changes")
+    patch = changes.get("patch")
+    if not patch:
+        say(f"  no patch: {changes.get('message', 'the api has none')}")
+        return False
+    say("\nThe patch it made:\n" + "\n".join(f"    {line}" for line in patch.rstrip().splitlines()))
+    say("\nProof outside Guildhall (pristine source from PyPI, the fault, then this patch):")
+    with tempfile.TemporaryDirectory() as scratch:
+        path = Path(scratch) / "run.patch"
+        path.write_text(patch)
+        return subprocess.run([*WORKSPACE, "check", str(path)], check=False).returncode == 0
+
+
+def _get(address: Address, path: str, tries: int = 20) -> dict[str, Any]:
+    """GET as JSON from the api; tried again while the patch is still on its way."""
+    request = urllib.request.Request(address.url + path, headers={"Authorization": f"Bearer {address.token}"})  # noqa: S310
+    for left in reversed(range(tries)):
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310  our own port-forward
+                body: dict[str, Any] = json.load(answer)
+            if body.get("patch") or not left:
+                return body
+        except OSError as error:
+            if not left:
+                raise StepError(f"GET {path} at {address.url} failed: {error}") from error
+        time.sleep(1)
+    return {}

@@ -1,0 +1,52 @@
+"""`make demo-down`: removes what the demo made, and nothing else."""
+
+import os
+import subprocess
+import sys
+
+from demo.clusters import EMBEDDED, KIND_NAME, Cluster, Context, Embedded, Kind
+from demo.console import stop_forward
+from demo.install import StepError, run
+from demo.state import CONTROL, FILE, RELEASE, ROOT, RUNS, State, say
+
+
+def _cluster(state: State) -> Cluster | None:
+    if state.cluster.startswith("context:"):
+        return Context(state, state.cluster.removeprefix("context:"))
+    return {"kind": Kind, "embedded": Embedded}[state.cluster](state) if state.cluster else None
+
+
+def _uninstall(cluster: Cluster) -> None:
+    """Runs first (their pods end with them), then chart, CRDs and namespaces."""
+    cluster.start()
+    steps = (
+        ("kubectl", "delete", "namespace", RUNS, "--ignore-not-found", "--timeout=120s"),
+        ("helm", "uninstall", RELEASE, "--namespace", CONTROL, "--ignore-not-found", "--wait"),
+        ("helm", "uninstall", f"{RELEASE}-crds", "--namespace", CONTROL, "--ignore-not-found", "--wait"),
+        ("kubectl", "delete", "namespace", CONTROL, "--ignore-not-found", "--timeout=120s"),
+    )
+    for step in steps:
+        run(*step, environment=cluster.environment)
+        say(f"  removed: {' '.join(step[1:3])}")
+
+
+def everything(state: State) -> int:
+    """Port-forward, chart, namespaces, and the cluster itself if the demo started it."""
+    stop_forward(state)
+    cluster = _cluster(state)
+    if cluster is None:
+        say("Nothing to remove: no demo is recorded.")
+        return 0
+    if state.owned and state.cluster == "kind":
+        run("kind", "delete", "cluster", "--name", KIND_NAME)
+    elif state.owned and state.cluster == "embedded":
+        if subprocess.run([sys.executable, EMBEDDED, "down"], env=dict(os.environ), check=False).returncode:
+            raise StepError("the embedded cluster did not go down; its own message is above")
+    elif state.installed:
+        _uninstall(cluster)
+    (ROOT / "artifacts" / "demo.kubeconfig").unlink(missing_ok=True)
+    FILE.unlink(missing_ok=True)
+    say(
+        "The demo is gone. Built binaries and images stay cached in ~/.cache/guildhall; delete that folder to free the disk."
+    )
+    return 0
