@@ -20,7 +20,7 @@ ModelText = str
 
 
 class Metrics(Record):
-    """Sums. `tokens` are prompt tokens with cached ones; cost is absent as soon as one price is unknown."""
+    """Sums. `tokens` are prompt tokens with cached ones; cost is null as soon as one price is unknown."""
 
     tokens: int = Field(0, ge=0)
     cached_prompt_tokens: int = Field(0, ge=0)
