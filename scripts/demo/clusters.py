@@ -119,15 +119,11 @@ class Embedded(Cluster):
     """The Kubernetes this repository builds for its tests; needs Linux and root."""
 
     def __init__(self, state: State) -> None:
-        super().__init__(
-            state, "the embedded Kubernetes: first time 12 minutes to build and 8 GB of disk, as root"
-        )
+        super().__init__(state, "the embedded Kubernetes: first time 12 minutes to build and 8 GB of disk, as root")
 
     def agreed(self, yes: bool) -> bool:
         say("The embedded cluster installs these Debian packages where they are missing:")
-        say(
-            "  buildah busybox-static conntrack containernetworking-plugins ipset iptables mmdebstrap openssl runc socat"
-        )
+        say("  buildah busybox-static conntrack containernetworking-plugins ipset iptables mmdebstrap openssl runc")
         return super().agreed(yes)
 
     def start(self) -> None:

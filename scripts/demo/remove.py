@@ -46,7 +46,5 @@ def everything(state: State) -> int:
         _uninstall(cluster)
     (ROOT / "artifacts" / "demo.kubeconfig").unlink(missing_ok=True)
     FILE.unlink(missing_ok=True)
-    say(
-        "The demo is gone. Built binaries and images stay cached in ~/.cache/guildhall; delete that folder to free the disk."
-    )
+    say("The demo is gone. What was built stays cached in ~/.cache/guildhall; delete that to free the disk.")
     return 0
