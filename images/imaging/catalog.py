@@ -1,0 +1,66 @@
+"""Which images there are and what each is made from. Records only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+IMAGES = ROOT / "images"
+PUBLIC_BASE = "python:3.11-slim-bookworm"
+PREFIX = "guildhall.dev"
+PYTHON = "3.11"
+SANDBOX_WHEELS = ("pytest==9.0.2",)
+
+
+class Kind(Enum):
+    """How the build context of an image is put together."""
+
+    COMPONENT = "component"
+    WORKSHOP = "workshop"
+    SANDBOX = "sandbox"
+    BUSYBOX = "busybox"
+
+
+@dataclass(frozen=True)
+class Image:
+    """`sources` are the folders of the repository that decide the content."""
+
+    name: str
+    kind: Kind
+    sources: tuple[str, ...] = ()
+    base: str | None = None
+
+    @property
+    def dockerfile(self) -> Path:
+        return IMAGES / self.name / "Dockerfile"
+
+    @property
+    def package(self) -> str:
+        return f"guildhall-{self.name}"
+
+
+def _component(name: str, *more: str) -> Image:
+    return Image(name, Kind.COMPONENT, ("contracts", name, *more), base="python")
+
+
+CATALOG = {
+    image.name: image
+    for image in (
+        _component("operator"),
+        _component("executor"),
+        _component("gateway"),
+        _component("api", "web"),
+        Image("workshop", Kind.WORKSHOP, ("workshop",)),
+        Image("sandbox-python", Kind.SANDBOX, base="sandbox"),
+        Image("busybox", Kind.BUSYBOX),
+    )
+}
+
+# Debian packages of the two bases made here, for machines that cannot pull one.
+DEBIAN_SUITE = "bookworm"
+DEBIAN_BASES = {
+    "python": ("python3", "ca-certificates"),
+    "sandbox": ("python3", "ca-certificates", "git"),
+}

@@ -1,0 +1,143 @@
+"""Build contexts: small folders with exactly what the Dockerfile copies, fetched and compiled beforehand."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import subprocess
+from pathlib import Path
+
+from .catalog import PYTHON, ROOT, SANDBOX_WHEELS, Image, Kind
+from .errors import ImageError
+from .shell import run
+
+GO_FLAGS = ("-buildvcs=false", "-trimpath", "-ldflags", "-s -w")
+# The providers' clients are thousands of generated classes: their byte code alone keeps the gateway
+# within its size, at the price of tracebacks without source lines there.
+SOURCELESS = ("anthropic", "openai", "google/genai")
+UNUSED_SUFFIXES = {".c", ".cpp", ".h", ".pyx", ".pxd", ".pyi", ".a"}
+BUSYBOX_PLACES = (Path("/bin/busybox"), Path("/usr/bin/busybox"))
+
+
+def facts(image: Image) -> list[str]:
+    """Inputs that are not files of the repository: locked requirements, platform, tool versions."""
+    match image.kind:
+        case Kind.COMPONENT:
+            return [_requirements(image), platform.machine(), PYTHON, *SOURCELESS, f"strip {shutil.which('strip') is not None}"]
+        case Kind.WORKSHOP:
+            return [run(["go", "env", "GOVERSION", "GOARCH"]), *GO_FLAGS]
+        case Kind.SANDBOX:
+            return [*SANDBOX_WHEELS, platform.machine(), PYTHON]
+        case Kind.BUSYBOX:
+            return [str(busybox().stat().st_size), platform.machine()]
+
+
+def fill(image: Image, folder: Path) -> None:
+    """Put everything the image's Dockerfile copies into `folder`."""
+    match image.kind:
+        case Kind.COMPONENT:
+            _component(image, folder)
+        case Kind.WORKSHOP:
+            _workshop(folder)
+        case Kind.SANDBOX:
+            _install(folder / "tools", ["--only-binary", ":all:", *SANDBOX_WHEELS])
+            _compile(folder / "tools", "/opt/tools")
+        case Kind.BUSYBOX:
+            _busybox(folder / "rootfs")
+    shutil.copy(image.dockerfile, folder / "Dockerfile")
+    run(["chmod", "-R", "u=rwX,go=rX", folder])
+
+
+def _requirements(image: Image) -> str:
+    """The locked dependencies of one component with their hashes, without the workspace's own packages."""
+    export = ["uv", "export", "--frozen", "--quiet", "--no-header", "--package", image.package]
+    return run([*export, "--no-emit-workspace", "--no-dev"], cwd=ROOT)
+
+
+def _component(image: Image, folder: Path) -> None:
+    site, wheels, lock = folder / "site", folder / "wheels", folder / "requirements.txt"
+    lock.write_text(_requirements(image))
+    _install(site, ["--require-hashes", "--only-binary", ":all:", "-r", str(lock)])
+    for package in ("guildhall-contracts", image.package):
+        run(["uv", "build", "--quiet", "--wheel", "--package", package, "--out-dir", wheels], cwd=ROOT)
+    _install(site, ["--no-deps", *(str(wheel) for wheel in sorted(wheels.glob("*.whl")))])
+    slim(site)
+    _compile(site, "/opt/guildhall")
+    shutil.rmtree(wheels)
+    if "web" in image.sources:
+        _console(folder / "console")
+
+
+def _platform() -> str:
+    return f"{platform.machine()}-manylinux_2_28"
+
+
+def _install(target: Path, words: list[str]) -> None:
+    platform_words = ["--python-version", PYTHON, "--python-platform", _platform()]
+    run(["uv", "pip", "install", "--quiet", "--target", target, *platform_words, *words], cwd=ROOT)
+    shutil.rmtree(target / "bin", ignore_errors=True)
+    (target / ".lock").unlink(missing_ok=True)
+
+
+def slim(site: Path) -> None:
+    """Take out what no program imports: C sources, stubs, packages' own tests, and debug symbols."""
+    for path in [p for p in site.rglob("*") if p.suffix in UNUSED_SUFFIXES and p.is_file()]:
+        path.unlink()
+    for folder in [p for p in site.rglob("tests") if p.is_dir() and p.parent != site]:
+        shutil.rmtree(folder, ignore_errors=True)
+    libraries = sorted(site.rglob("*.so"))
+    if libraries and shutil.which("strip"):
+        run(["strip", "--strip-debug", *libraries])
+
+
+def _compile(target: Path, inside: str) -> None:
+    """Byte code that needs no check of the source's time: images have fixed, odd file times."""
+    python = run(["uv", "python", "find", "--no-project", PYTHON]).strip()
+    modes = ["--invalidation-mode", "unchecked-hash", "-s", str(target), "-p", inside]
+    for name in SOURCELESS:
+        if (target / name).is_dir():
+            run([python, "-m", "compileall", "-q", "-j", "2", "-b", *modes, target / name])
+            for source in (target / name).rglob("*.py"):
+                source.unlink()
+    run([python, "-m", "compileall", "-q", "-j", "2", *modes, target])
+
+
+def _console(folder: Path) -> None:
+    """The console's files as they are: it has no build step."""
+    folder.mkdir()
+    for name in ("src", "vendor"):
+        if (ROOT / "web" / name).is_dir():
+            shutil.copytree(ROOT / "web" / name, folder / name)
+    for path in (ROOT / "web").glob("*"):
+        if path.suffix in (".html", ".css", ".svg", ".js", ".webmanifest"):
+            shutil.copy(path, folder / path.name)
+
+
+def _workshop(folder: Path) -> None:
+    listing = ["go", "list", "-f", '{{if eq .Name "main"}}{{.ImportPath}}{{end}}', "./..."]
+    programs = run(listing, cwd=ROOT / "workshop").split()
+    if len(programs) != 1:
+        raise ImageError(f"workshop/ should hold one program, not {len(programs)}: {' '.join(programs)}")
+    argv = ["go", "build", *GO_FLAGS, "-o", folder / "workshop", *programs]
+    run(argv, cwd=ROOT / "workshop", environment={"CGO_ENABLED": "0", "GOWORK": "off"})
+
+
+def busybox() -> Path:
+    """The machine's static busybox."""
+    found = next((p for p in BUSYBOX_PLACES if p.exists()), None)
+    if found is None:
+        raise ImageError("no static busybox; install it (Debian: busybox-static)")
+    return found
+
+
+def _busybox(root: Path) -> None:
+    binary = busybox()
+    for name in ("bin", "etc", "tmp", "usr/bin"):
+        (root / name).mkdir(parents=True)
+    shutil.copy(binary, root / "bin" / "busybox")
+    names = subprocess.run([binary, "--list"], capture_output=True, text=True, check=True).stdout.split()
+    for name in names:
+        if name != "busybox":
+            (root / "bin" / name).symlink_to("busybox")
+    (root / "usr/bin/env").symlink_to("../../bin/busybox")
+    (root / "etc/passwd").write_text("root:x:0:0:root:/:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n")
