@@ -1,0 +1,54 @@
+"""Which records exist, by the boundary they cross, in the order they are explained."""
+
+import inspect
+from types import ModuleType
+from typing import Final, NamedTuple
+
+from guildhall_contracts import (
+    api,
+    approvals,
+    conditions,
+    content,
+    errors,
+    events,
+    frames,
+    gate,
+    guild,
+    interaction,
+    intervention,
+    model_api,
+    policy,
+    run,
+    snapshot,
+)
+from guildhall_contracts.base import Record
+
+
+class Section(NamedTuple):
+    """One boundary: a title, who writes and who reads, and the modules whose records cross it."""
+
+    title: str
+    flow: str
+    modules: tuple[ModuleType, ...]
+
+
+SECTIONS: Final = (
+    Section("Custom resources", "people, api → Kubernetes → operator, gateway", (guild, run, intervention, conditions)),
+    Section("Snapshot", "operator → ConfigMap → executor", (snapshot,)),
+    Section("Gate and termination messages", "operator → prepare; prepare, executor → operator", (gate,)),
+    Section("LogEvents", "executor → stdout and journal → api → console", (events, errors)),
+    Section("InteractionModel", "fold of the LogEvents, in the api and in the console", (interaction,)),
+    Section("Model api", "executor ↔ gateway", (model_api, content, policy, approvals)),
+    Section("Workshop frames", "executor ↔ workshop, over a Unix socket", (frames,)),
+    Section("Api", "api ↔ console and scripts", (api,)),
+)
+
+
+def records(module: ModuleType) -> list[type[Record]]:
+    """The records `module` defines, in the order they stand there."""
+    found = [
+        value
+        for value in vars(module).values()
+        if inspect.isclass(value) and issubclass(value, Record) and value.__module__ == module.__name__
+    ]
+    return sorted(found, key=lambda model: inspect.getsourcelines(model)[1])
