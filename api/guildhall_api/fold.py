@@ -11,7 +11,7 @@ from guildhall_contracts import events as ev
 from guildhall_contracts.interaction import OperationKind
 from guildhall_contracts.limits import DELEGATION_MAX_DEPTH
 
-from guildhall_api.model import Metrics, Model, Operation, prose, stamp_ms
+from guildhall_api.model import Model, Operation, elapsed_seconds, prose
 
 AnyEvent = ev.KnownEvent | ev.UnknownEvent | ev.Unreadable
 
@@ -26,10 +26,10 @@ _COUNTED: Final = frozenset({"model", "tool"})
 
 def fold(model: Model, event: AnyEvent) -> Model:
     """`model` with `event` taken in (rules 1 and 2); it is changed in place and returned."""
-    if isinstance(event, ev.Unreadable):
+    if type(event) is ev.Unreadable:  # isinstance on a pydantic class costs as much as the rest
         model.head["unreadable"] += 1
         return model
-    seq = event.seq
+    seq: int = event.seq  # type: ignore[union-attr]
     expected = model.last_seq + 1
     if seq != expected:
         if seq < expected:
@@ -37,7 +37,7 @@ def fold(model: Model, event: AnyEvent) -> Model:
         model.gap(expected, seq - 1)
     model.last_seq = seq
     rule = _RULES.get(event.type)
-    if rule is None or isinstance(event, ev.UnknownEvent):
+    if rule is None:
         model.head["unknown"] += 1
     else:
         rule(model, event)
@@ -67,28 +67,31 @@ def close(model: Model, ts: str, status: str) -> Model:
 
 
 def _opened(model: Model, event: ev.Opening, kind: OperationKind) -> Operation | None:
-    known = model.operations.get(event.op)
+    op = event.op
+    known = model.operations.get(op)
     if known is not None:
         known.last_seq = event.seq
         return None
+    source, destination = event.source, event.destination
+    participants = model.participants
+    if source not in participants:
+        model.participant(source)
+    actor = participants.get(destination) or model.participant(destination)
     parent = model.operations.get(event.parent) if event.parent is not None else None
-    model.participant(event.source)
-    destination = model.participant(event.destination)
     stack = parent.stack if parent is not None else ()
-    if kind == "delegation" and destination.role is not None:
-        stack = (*stack, destination.role)[:_STACK_MAX_COUNT]
+    if kind == "delegation" and actor.role is not None:
+        stack = (*stack, actor.role)[:_STACK_MAX_COUNT]
     operation = Operation(
-        event.op, kind, event.parent, parent, stack, event.source, event.destination, event.role, event.title,
-        event.ts, event.seq,
-    )  # fmt: skip
-    model.operations[event.op] = model.open[event.op] = operation
-    destination.invocations += 1
-    destination.active += 1
-    if destination.kind == "tool":
-        tools = model.participant("tools")
+        op, kind, event.parent, parent, stack, source, destination, event.role, event.title, event.ts, event.seq
+    )
+    model.operations[op] = model.open[op] = operation
+    actor.invocations += 1
+    actor.active += 1
+    if actor.kind == "tool":
+        tools = participants.get("tools") or model.participant("tools")
         tools.invocations += 1
         tools.active += 1
-    if kind in _ASKING:
+    elif kind in _ASKING:
         model.waiting += 1
         _await(model)
     return operation
@@ -106,28 +109,20 @@ def _ending(model: Model, event: ev.Event, *kinds: OperationKind) -> Operation |
 def _end(model: Model, operation: Operation, outcome: str, ts: str) -> None:
     operation.ended_at = ts
     operation.outcome = outcome
-    elapsed = _elapsed(operation.started_at, ts)
-    operation.metrics.elapsed = elapsed
+    operation.elapsed = elapsed = elapsed_seconds(operation.started_at, ts)
     del model.open[operation.id]
     destination = model.participants[operation.destination]
     destination.active -= 1
-    destination.metrics.elapsed += elapsed
+    destination.elapsed += elapsed
     if destination.kind == "tool":
         tools = model.participants["tools"]
         tools.active -= 1
-        tools.metrics.elapsed += elapsed
+        tools.elapsed += elapsed
     if outcome == "error" and operation.kind in _COUNTED:
         model.head["errors"] += 1
     if operation.kind in _ASKING:
         model.waiting -= 1
         _await(model)
-
-
-def _elapsed(start: str, end: str) -> float:
-    if start == end:
-        return 0
-    begun, done = stamp_ms(start), stamp_ms(end)
-    return max(0, done - begun) / 1000 if begun is not None and done is not None else 0
 
 
 def _await(model: Model) -> None:
@@ -235,19 +230,14 @@ def _model_finished(model: Model, event: ev.ModelFinished) -> None:
     if cost is None and event.outcome != "success":
         cost = 0
     usage = event.usage
-    for metrics in _payers(model, operation):
-        metrics.add(usage.tokens, usage.cached_prompt_tokens, usage.output_tokens, cost)
-    _end(model, operation, event.outcome, event.ts)
-
-
-def _payers(model: Model, operation: Operation) -> list[Metrics]:
-    """Rule 7: the operation, its ancestors, its source, the Run."""
-    payers = [model.metrics, model.participants[operation.source].metrics]
+    tokens, cached, output = usage.tokens, usage.cached_prompt_tokens, usage.output_tokens
+    model.add(tokens, cached, output, cost)
+    model.participants[operation.source].add(tokens, cached, output, cost)
     paying: Operation | None = operation
     while paying is not None:
-        payers.append(paying.metrics)
+        paying.add(tokens, cached, output, cost)
         paying = paying.parent_op
-    return payers
+    _end(model, operation, event.outcome, event.ts)
 
 
 def _tool_started(model: Model, event: ev.ToolStarted) -> None:

@@ -1,6 +1,7 @@
 """What the fold accumulates: plain slotted objects that become the InteractionModel's wire form on demand."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any, Final
 
 from guildhall_contracts.base import cut
@@ -16,17 +17,25 @@ def prose(text: str) -> str:
     return cut(text, MODEL_TEXT_MAX_CHARS)
 
 
-def stamp_ms(ts: str) -> int | None:
-    """Milliseconds since 1970 of an event's stamp; None for one that has the form of a date but is none."""
+@lru_cache(maxsize=4096)
+def _second_ms(second: str) -> int | None:
     try:
-        seconds = int(datetime.fromisoformat(ts[:19]).replace(tzinfo=UTC).timestamp())
+        return int(datetime.fromisoformat(second).replace(tzinfo=UTC).timestamp()) * 1000
     except ValueError:
         return None
-    return seconds * 1000 + int(ts[20:23])
+
+
+def elapsed_seconds(start: str, end: str) -> float:
+    """Seconds between two stamps, never below 0; 0 if one has the form of a date but is none."""
+    begun = _second_ms(start[:19])
+    done = begun if end[:19] == start[:19] else _second_ms(end[:19])
+    if begun is None or done is None:
+        return 0
+    return max(0, done + int(end[20:23]) - begun - int(start[20:23])) / 1000
 
 
 class Metrics:
-    """Sums of one participant, operation or Run. `cost` is None for good once a price was unknown."""
+    """Sums of one participant, operation or Run, who inherit it. `cost` is None for good once a price was unknown."""
 
     __slots__ = ("cached", "cost", "elapsed", "output", "tokens")
 
@@ -44,7 +53,7 @@ class Metrics:
         self.output += output
         self.cost = None if self.cost is None or cost is None else self.cost + cost
 
-    def to_wire(self) -> Wire:
+    def metrics_to_wire(self) -> Wire:
         return {
             "tokens": self.tokens,
             "cachedPromptTokens": self.cached,
@@ -54,33 +63,33 @@ class Metrics:
         }
 
 
-class Participant:
+class Participant(Metrics):
     """One who acts."""
 
-    __slots__ = ("active", "id", "invocations", "kind", "metrics", "role")
+    __slots__ = ("active", "id", "invocations", "kind", "role")
 
     def __init__(self, participant: str) -> None:
+        super().__init__()
         prefix, _, name = participant.partition(":")
         self.id = participant
         self.kind = prefix
         self.role = name if prefix == "role" else None
         self.invocations = 0
         self.active = 0
-        self.metrics = Metrics()
 
     def to_wire(self) -> Wire:
         wire: Wire = {"id": self.id, "kind": self.kind}
         if self.role is not None:
             wire["role"] = self.role
-        return wire | {"invocations": self.invocations, "active": self.active, "metrics": self.metrics.to_wire()}
+        return wire | {"invocations": self.invocations, "active": self.active, "metrics": self.metrics_to_wire()}
 
 
-class Operation:
+class Operation(Metrics):
     """One declared operation; `parent_op` is the operation its `parent` names, if that is known."""
 
     __slots__ = (
-        "destination", "details", "ended_at", "first_seq", "id", "kind", "last_seq", "metrics", "outcome", "parent",
-        "parent_op", "result", "role", "source", "stack", "started_at", "title",
+        "destination", "details", "ended_at", "first_seq", "id", "kind", "last_seq", "outcome", "parent", "parent_op",
+        "result", "role", "source", "stack", "started_at", "title",
     )  # fmt: skip
 
     def __init__(  # noqa: PLR0913, PLR0917  one call, from `opened`, on the hot path
@@ -97,6 +106,8 @@ class Operation:
         started_at: str,
         seq: int,
     ) -> None:
+        self.tokens = self.cached = self.output = 0
+        self.cost = self.elapsed = 0
         self.id = op
         self.kind = kind
         self.parent = parent
@@ -113,7 +124,6 @@ class Operation:
         self.last_seq = seq
         self.details = ""
         self.result = ""
-        self.metrics = Metrics()
 
     def to_wire(self) -> Wire:
         wire: Wire = {"id": self.id, "kind": self.kind}
@@ -131,16 +141,17 @@ class Operation:
             "lastSeq": self.last_seq,
             "details": self.details,
             "result": self.result,
-            "metrics": self.metrics.to_wire(),
+            "metrics": self.metrics_to_wire(),
         }
 
 
-class Model:
+class Model(Metrics):
     """The model of one Run while it grows. Only `fold` and `close` change it."""
 
-    __slots__ = ("gaps", "head", "last_seq", "metrics", "open", "operations", "participants", "task_op", "waiting")
+    __slots__ = ("gaps", "head", "last_seq", "open", "operations", "participants", "task_op", "waiting")
 
     def __init__(self) -> None:
+        super().__init__()
         self.head: Wire = {
             "uid": "", "guild": "", "roles": [], "task": "", "mode": "interactive", "private": False, "budget": {},
             "isolation": "unknown", "status": "pending", "attempt": 0, "unreadable": 0, "unknown": 0, "summary": "",
@@ -154,7 +165,6 @@ class Model:
         self.open: dict[str, Operation] = {}
         self.task_op: Operation | None = None
         self.waiting = 0
-        self.metrics = Metrics()
 
     @property
     def ended(self) -> bool:
@@ -180,11 +190,11 @@ class Model:
             **self.head,
             "lastSeq": self.last_seq,
             "gaps": [{"first": first, "last": last} for first, last in self.gaps],
-            "metrics": self.metrics.to_wire(),
+            "metrics": self.metrics_to_wire(),
         }
 
     def to_wire(self) -> Wire:
-        """The whole model as `InteractionModel` on the wire; an unknown cost is null, other absent fields are left out."""
+        """The whole `InteractionModel`; an unknown cost is null, other absent fields are left out."""
         return {
             "v": 1,
             "run": self.run_to_wire(),

@@ -349,6 +349,7 @@ class Unreadable(Record):
 
 
 _EVENTS: TypeAdapter[KnownEvent] = TypeAdapter(KnownEvent)
+_validate_json = _EVENTS.validator.validate_json  # the adapter's own method costs a tenth more
 EVENT_TYPES: Final = frozenset(
     {
         "run.started", "run.summarized", "run.finished", "role.started", "role.finished", "model.started", "model.text",
@@ -381,9 +382,13 @@ def unreadable(line: bytes, after: int, reason: str) -> Unreadable:
     return Unreadable(after=after, reason=reason[: limits.EVENT_TITLE_MAX_CHARS], bytes=len(line), text=_shown(line))
 
 
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not JSON")
+
+
 def _unknown(line: bytes, after: int) -> UnknownEvent | Unreadable:
     try:
-        value: Any = json.loads(line)
+        value: Any = json.loads(line.decode("utf-8"), parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         return unreadable(line, after, "not a JSON line")
     if not isinstance(value, dict):
@@ -402,6 +407,7 @@ def decode_event(line: bytes, after: int = 0) -> KnownEvent | UnknownEvent | Unr
     if len(line) > limits.EVENT_MAX_BYTES:
         return unreadable(line, after, f"a line of {len(line)} bytes; at most {limits.EVENT_MAX_BYTES} are read")
     try:
-        return _EVENTS.validate_json(line)
+        event: KnownEvent = _validate_json(line, strict=True)  # "5" is no seq: others read the same line
     except ValidationError:
         return _unknown(line, after)
+    return event
