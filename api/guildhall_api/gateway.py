@@ -1,0 +1,68 @@
+"""The gateway's two internal routes: the ledger's public face, and blobs, which are believed only by their hash."""
+
+import hashlib
+import ssl
+from pathlib import Path
+from typing import Final, Protocol
+
+import httpx
+from guildhall_contracts.limits import BLOB_MAX_BYTES
+from guildhall_contracts.model_api import LedgerView
+from pydantic import ValidationError
+
+from guildhall_api.config import Gateway
+
+_TIMEOUT: Final = httpx.Timeout(20, connect=3)
+_LEDGER_MAX_BYTES: Final = 4 * 1024 * 1024
+
+
+class GatewayUnavailable(Exception):  # noqa: N818  reads as what it says
+    """The gateway cannot be reached, or its answer cannot be believed."""
+
+
+class GatewayClient(Protocol):
+    async def ledger(self, uid: str) -> LedgerView | None: ...
+
+    async def blob(self, uid: str, sha256: str) -> bytes | None: ...
+
+
+class HttpGateway:
+    """The gateway by HTTPS. Raises GatewayUnavailable; None means it has no such thing."""
+
+    def __init__(self, config: Gateway) -> None:
+        verify: ssl.SSLContext | bool = ssl.create_default_context(cafile=config.ca) if config.ca else True
+        self._token = Path(config.token)
+        self._client = httpx.AsyncClient(base_url=config.url, verify=verify, timeout=_TIMEOUT, trust_env=False)
+
+    async def aclose(self) -> None:
+        await self._client.aclose()
+
+    async def ledger(self, uid: str) -> LedgerView | None:
+        body = await self._get(f"/internal/v1/runs/{uid}/ledger", _LEDGER_MAX_BYTES)
+        try:
+            return LedgerView.model_validate_json(body) if body is not None else None
+        except ValidationError as error:
+            raise GatewayUnavailable(f"the gateway's ledger of Run {uid} cannot be read") from error
+
+    async def blob(self, uid: str, sha256: str) -> bytes | None:
+        body = await self._get(f"/internal/v1/runs/{uid}/blobs/{sha256}", BLOB_MAX_BYTES)
+        if body is not None and hashlib.sha256(body).hexdigest() != sha256:
+            raise GatewayUnavailable(f"the gateway sent other bytes for blob {sha256}")
+        return body
+
+    async def _get(self, path: str, limit: int) -> bytes | None:
+        body = bytearray()
+        try:
+            headers = {"Authorization": f"Bearer {self._token.read_text().strip()}"}  # noqa: ASYNC240  a tiny file
+            async with self._client.stream("GET", path, headers=headers) as response:
+                if response.status_code == 404:
+                    return None
+                if response.status_code != 200:
+                    raise GatewayUnavailable(f"the gateway answered {response.status_code} to GET {path}")
+                async for chunk in response.aiter_bytes():
+                    body += chunk
+                    if len(body) > limit:
+                        raise GatewayUnavailable(f"the gateway sent more than {limit} bytes for {path}")
+        except (OSError, httpx.HTTPError) as error:
+            raise GatewayUnavailable(f"GET {path}: {error!r}") from error
+        return bytes(body)
