@@ -45,7 +45,7 @@ def _build(arguments: argparse.Namespace) -> list[Built]:
 
 
 def _load(built: list[Built]) -> None:
-    command = [sys.executable, ROOT / "tests" / "cluster" / "cluster.py", "load"]
+    command = [sys.executable, str(ROOT / "tests" / "cluster" / "cluster.py"), "load"]
     if subprocess.run([*command, *(image.archive for image in built)], check=False).returncode != 0:
         raise ImageError("the images were built but not imported; is the embedded cluster up?")
 

@@ -20,15 +20,25 @@ def say(text: str) -> None:
 
 
 def run(
-    argv: Sequence[str | Path], *, cwd: Path | None = None, seconds: float = 580,
+    argv: Sequence[str | Path],
+    *,
+    cwd: Path | None = None,
+    seconds: float = 580,
     environment: Mapping[str, str] | None = None,
 ) -> str:
     """Run, return stdout; ImageError with the last words when it does not exit 0."""
     words = [str(word) for word in argv]
     try:
         done = subprocess.run(
-            words, cwd=cwd, env={**os.environ, **(environment or {})}, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, errors="replace", timeout=seconds, check=False,
+            words,
+            cwd=cwd,
+            env={**os.environ, **(environment or {})},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
         )
     except FileNotFoundError:
         raise ImageError(f"{words[0]} is not installed") from None

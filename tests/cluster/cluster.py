@@ -15,7 +15,7 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from cluster.embedded import lifecycle, volumes  # noqa: E402
 from cluster.embedded.build import binaries  # noqa: E402
-from cluster.embedded.errors import Failure, Refusal  # noqa: E402
+from cluster.embedded.errors import RefusalError, StepError  # noqa: E402
 from cluster.embedded.layout import Layout, from_environment  # noqa: E402
 
 
@@ -28,7 +28,7 @@ def _arguments() -> argparse.Namespace:
     commands.add_parser("down", help="stop everything and leave nothing but the cached binaries")
     status = commands.add_parser("status", help="exit 0 when up, 1 when not")
     status.add_argument("--json", action="store_true")
-    commands.add_parser("env", help="print exports for the shell: eval \"$(cluster.py env)\"")
+    commands.add_parser("env", help='print exports for the shell: eval "$(cluster.py env)"')
     load = commands.add_parser("load", help="import image archives")
     load.add_argument("archives", nargs="+", type=Path)
     enforcer = commands.add_parser("enforcer", help="NetworkPolicy enforcement on or off")
@@ -95,10 +95,10 @@ def _run(arguments: argparse.Namespace, layout: Layout) -> int:
 def main() -> int:
     try:
         return _run(_arguments(), from_environment())
-    except Refusal as refusal:
+    except RefusalError as refusal:
         print(f"cluster: {refusal}", file=sys.stderr)
         return 2
-    except Failure as failure:
+    except StepError as failure:
         print(f"cluster: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

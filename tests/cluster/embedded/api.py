@@ -9,11 +9,11 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-from .layout import API_PORT, HOST_IP, NODE, Layout
+from .layout import API_PORT, HOST_IP, KUBELET_PORT, NODE, Layout
 from .shell import run
 
 
-def get(layout: Layout, path: str) -> Any:
+def get(layout: Layout, path: str, port: int = API_PORT) -> Any:
     """Decoded JSON, or text for the health paths, or None when there is no good answer in 3 s."""
     try:
         trust = ssl.create_default_context(cafile=str(layout.pki / "ca.crt"))
@@ -21,7 +21,7 @@ def get(layout: Layout, path: str) -> Any:
         opener = urllib.request.build_opener(
             urllib.request.ProxyHandler({}), urllib.request.HTTPSHandler(context=trust)
         )
-        with opener.open(f"https://{HOST_IP}:{API_PORT}{path}", timeout=3) as reply:
+        with opener.open(f"https://{HOST_IP}:{port}{path}", timeout=3) as reply:
             body = reply.read(16 << 20).decode()
     except (OSError, urllib.error.URLError, ssl.SSLError):
         return None
@@ -29,7 +29,7 @@ def get(layout: Layout, path: str) -> Any:
 
 
 def ready(layout: Layout) -> bool:
-    return get(layout, "/readyz") == "ok"
+    return bool(get(layout, "/readyz") == "ok")
 
 
 def node_address(layout: Layout) -> bool:
@@ -43,6 +43,14 @@ def node_ready(layout: Layout) -> bool:
     node = get(layout, f"/api/v1/nodes/{NODE}") or {}
     conditions = node.get("status", {}).get("conditions", [])
     return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+def kubelet_knows_pods(layout: Layout) -> bool:
+    """Whether the kubelet has learnt again, after a restart, which pods are its own (else exec finds none)."""
+    listed = get(layout, f"/api/v1/pods?fieldSelector=spec.nodeName={NODE},status.phase=Running") or {}
+    known = get(layout, "/pods", port=KUBELET_PORT) or {}
+    uids = {pod["metadata"]["uid"] for pod in known.get("items") or []}
+    return known != {} and all(pod["metadata"]["uid"] in uids for pod in listed.get("items") or [])
 
 
 def dns_ready(layout: Layout) -> bool:

@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 
-from .errors import Failure
+from .errors import StepError
 from .layout import SOURCES, Layout
 from .shell import say
 
@@ -44,7 +44,7 @@ def kubernetes_version(module: str) -> str:
     """The pinned version in the text of go.mod, as `v1.37.2`."""
     found = re.search(r"^\s*k8s\.io/kubernetes (v[\d.]+)$", module, re.MULTILINE)
     if not found:
-        raise Failure(f"{SOURCES}/go.mod names no version of k8s.io/kubernetes")
+        raise StepError(f"{SOURCES}/go.mod names no version of k8s.io/kubernetes")
     return found.group(1)
 
 
@@ -74,9 +74,12 @@ def _compile(folder: Path, out: Path, packages: tuple[str, ...], log: Path) -> N
     version = kubernetes_version((SOURCES / "go.mod").read_text())
     argv = ["go", "build", "-v", *flags(version), "-o", f"{out}/", *packages]
     environment = {**os.environ, "CGO_ENABLED": "0", "GOFLAGS": "-mod=readonly", "GOWORK": "off"}
-    with log.open("ab") as sink, subprocess.Popen(
-        argv, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink
-    ) as builder:
+    with (
+        log.open("ab") as sink,
+        subprocess.Popen(
+            argv, cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink
+        ) as builder,
+    ):
         finished = threading.Event()
         threading.Thread(target=_report, args=(log, finished), daemon=True).start()
         try:
@@ -87,7 +90,7 @@ def _compile(folder: Path, out: Path, packages: tuple[str, ...], log: Path) -> N
         finally:
             finished.set()
     if code != 0:
-        raise Failure(f"go build in {folder} ended with {code}; read {log}")
+        raise StepError(f"go build in {folder} ended with {code}; read {log}")
 
 
 def _report(log: Path, finished: threading.Event) -> None:

@@ -6,7 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .layout import (
-    API_PORT, DOMAIN, ETCD_PEER_PORT, ETCD_PORT, HOST_IP, NODE, POD_CIDR, SERVICE_CIDR, Layout,
+    API_PORT,
+    DOMAIN,
+    ETCD_PEER_PORT,
+    ETCD_PORT,
+    HOST_IP,
+    NODE,
+    SERVICE_CIDR,
+    Layout,
 )
 
 ENFORCER = "kube-router"
@@ -23,12 +30,20 @@ class Component:
 
 def _etcd(layout: Layout, bin_: Path) -> Component:
     client, peer = f"http://127.0.0.1:{ETCD_PORT}", f"http://127.0.0.1:{ETCD_PEER_PORT}"
-    return Component("etcd", (
-        f"{bin_}/etcd", f"--data-dir={layout.state}/etcd", "--unsafe-no-fsync", "--log-level=warn",
-        f"--listen-client-urls={client}", f"--advertise-client-urls={client}",
-        f"--listen-peer-urls={peer}", f"--initial-advertise-peer-urls={peer}",
-        f"--initial-cluster=default={peer}",
-    ))
+    return Component(
+        "etcd",
+        (
+            f"{bin_}/etcd",
+            f"--data-dir={layout.state}/etcd",
+            "--unsafe-no-fsync",
+            "--log-level=warn",
+            f"--listen-client-urls={client}",
+            f"--advertise-client-urls={client}",
+            f"--listen-peer-urls={peer}",
+            f"--initial-advertise-peer-urls={peer}",
+            f"--initial-cluster=default={peer}",
+        ),
+    )
 
 
 def _containerd(layout: Layout, bin_: Path) -> Component:
@@ -38,46 +53,86 @@ def _containerd(layout: Layout, bin_: Path) -> Component:
 
 def _apiserver(layout: Layout, bin_: Path) -> Component:
     pki, audit = layout.pki, layout.etc / "audit.yaml"
-    return Component("kube-apiserver", (
-        f"{bin_}/kube-apiserver", f"--etcd-servers=http://127.0.0.1:{ETCD_PORT}",
-        f"--bind-address={HOST_IP}", f"--advertise-address={HOST_IP}", f"--secure-port={API_PORT}",
-        f"--service-cluster-ip-range={SERVICE_CIDR}", "--endpoint-reconciler-type=lease",
-        f"--service-account-issuer=https://kubernetes.default.svc.{DOMAIN}",
-        f"--service-account-key-file={pki}/sa.pub", f"--service-account-signing-key-file={pki}/sa.key",
-        f"--tls-cert-file={pki}/apiserver.crt", f"--tls-private-key-file={pki}/apiserver.key",
-        f"--client-ca-file={pki}/ca.crt",
-        f"--kubelet-client-certificate={pki}/admin.crt", f"--kubelet-client-key={pki}/admin.key",
-        f"--kubelet-certificate-authority={pki}/ca.crt", "--kubelet-preferred-address-types=InternalIP",
-        "--authorization-mode=Node,RBAC", "--enable-admission-plugins=NodeRestriction",
-        "--allow-privileged=true", f"--audit-policy-file={audit}", f"--audit-log-path={layout.audit_log}",
-        "--audit-log-maxsize=200", "--audit-log-maxbackup=1",
-    ), (audit,))
+    return Component(
+        "kube-apiserver",
+        (
+            f"{bin_}/kube-apiserver",
+            f"--etcd-servers=http://127.0.0.1:{ETCD_PORT}",
+            f"--bind-address={HOST_IP}",
+            f"--advertise-address={HOST_IP}",
+            f"--secure-port={API_PORT}",
+            f"--service-cluster-ip-range={SERVICE_CIDR}",
+            "--endpoint-reconciler-type=lease",
+            f"--service-account-issuer=https://kubernetes.default.svc.{DOMAIN}",
+            f"--service-account-key-file={pki}/sa.pub",
+            f"--service-account-signing-key-file={pki}/sa.key",
+            f"--tls-cert-file={pki}/apiserver.crt",
+            f"--tls-private-key-file={pki}/apiserver.key",
+            f"--client-ca-file={pki}/ca.crt",
+            f"--kubelet-client-certificate={pki}/admin.crt",
+            f"--kubelet-client-key={pki}/admin.key",
+            f"--kubelet-certificate-authority={pki}/ca.crt",
+            "--kubelet-preferred-address-types=InternalIP",
+            "--authorization-mode=Node,RBAC",
+            "--enable-admission-plugins=NodeRestriction",
+            "--allow-privileged=true",
+            f"--audit-policy-file={audit}",
+            f"--audit-log-path={layout.audit_log}",
+            "--audit-log-maxsize=200",
+            "--audit-log-maxbackup=1",
+        ),
+        (audit,),
+    )
 
 
 def _controllers(layout: Layout, bin_: Path) -> Component:
     config = layout.etc / "controllers.kubeconfig"
-    return Component("kube-controller-manager", (
-        f"{bin_}/kube-controller-manager", f"--kubeconfig={config}", "--bind-address=127.0.0.1",
-        f"--service-account-private-key-file={layout.pki}/sa.key", f"--root-ca-file={layout.pki}/ca.crt",
-        "--use-service-account-credentials", "--leader-elect=false",
-        "--kube-api-qps=200", "--kube-api-burst=400",
-    ), (config,))
+    return Component(
+        "kube-controller-manager",
+        (
+            f"{bin_}/kube-controller-manager",
+            f"--kubeconfig={config}",
+            "--bind-address=127.0.0.1",
+            f"--service-account-private-key-file={layout.pki}/sa.key",
+            f"--root-ca-file={layout.pki}/ca.crt",
+            "--use-service-account-credentials",
+            "--leader-elect=false",
+            "--kube-api-qps=200",
+            "--kube-api-burst=400",
+        ),
+        (config,),
+    )
 
 
 def _scheduler(layout: Layout, bin_: Path) -> Component:
     config = layout.etc / "scheduler.kubeconfig"
-    return Component("kube-scheduler", (
-        f"{bin_}/kube-scheduler", f"--kubeconfig={config}", "--bind-address=127.0.0.1", "--leader-elect=false",
-    ), (config,))
+    return Component(
+        "kube-scheduler",
+        (
+            f"{bin_}/kube-scheduler",
+            f"--kubeconfig={config}",
+            "--bind-address=127.0.0.1",
+            "--leader-elect=false",
+        ),
+        (config,),
+    )
 
 
 def _kubelet(layout: Layout, bin_: Path) -> Component:
     kubeconfig, config = layout.etc / "node.kubeconfig", layout.etc / "kubelet.yaml"
-    return Component("kubelet", (
-        f"{bin_}/kubelet", f"--kubeconfig={kubeconfig}", f"--config={config}",
-        f"--hostname-override={NODE}", f"--node-ip={HOST_IP}",
-        f"--root-dir={layout.state}/kubelet", f"--cert-dir={layout.state}/kubelet/pki",
-    ), (kubeconfig, config))
+    return Component(
+        "kubelet",
+        (
+            f"{bin_}/kubelet",
+            f"--kubeconfig={kubeconfig}",
+            f"--config={config}",
+            f"--hostname-override={NODE}",
+            f"--node-ip={HOST_IP}",
+            f"--root-dir={layout.state}/kubelet",
+            f"--cert-dir={layout.state}/kubelet/pki",
+        ),
+        (kubeconfig, config),
+    )
 
 
 def _proxy(layout: Layout, bin_: Path) -> Component:
@@ -86,20 +141,37 @@ def _proxy(layout: Layout, bin_: Path) -> Component:
 
 
 def _router(layout: Layout, bin_: Path) -> Component:
-    return Component(ENFORCER, (
-        f"{bin_}/kube-router", f"--kubeconfig={layout.kubeconfig}", f"--hostname-override={NODE}",
-        "--run-firewall=true", "--run-router=false", "--run-service-proxy=false",
-        "--run-loadbalancer=false", f"--service-cluster-ip-range={SERVICE_CIDR}", "--health-port=0",
-    ))
+    return Component(
+        ENFORCER,
+        (
+            f"{bin_}/kube-router",
+            f"--kubeconfig={layout.kubeconfig}",
+            f"--hostname-override={NODE}",
+            "--run-firewall=true",
+            "--run-router=false",
+            "--run-service-proxy=false",
+            "--run-loadbalancer=false",
+            f"--service-cluster-ip-range={SERVICE_CIDR}",
+            "--health-port=0",
+        ),
+    )
 
 
 def _provisioner(layout: Layout, bin_: Path) -> Component:
     config = layout.etc / "local-path.json"
-    return Component("local-path-provisioner", (
-        f"{bin_}/local-path-provisioner", "start", f"--kubeconfig={layout.kubeconfig}",
-        "--namespace=local-path-storage", "--configmap-name=local-path-config", f"--config={config}",
-        "--service-account-name=local-path-provisioner-service-account",
-    ), (config,))
+    return Component(
+        "local-path-provisioner",
+        (
+            f"{bin_}/local-path-provisioner",
+            "start",
+            f"--kubeconfig={layout.kubeconfig}",
+            "--namespace=local-path-storage",
+            "--configmap-name=local-path-config",
+            f"--config={config}",
+            "--service-account-name=local-path-provisioner-service-account",
+        ),
+        (config,),
+    )
 
 
 def control_plane(layout: Layout, bin_: Path) -> list[Component]:

@@ -7,8 +7,18 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .layout import (
-    API_PORT, CGROUP, CNI_NETWORK, DNS_SERVICE_IP, DOMAIN, HOST_IP, KUBELET_PORT, NODE, PAUSE_IMAGE,
-    POD_CIDR, POD_LINK, Layout,
+    API_PORT,
+    CGROUP,
+    CNI_NETWORK,
+    DNS_SERVICE_IP,
+    DOMAIN,
+    HOST_IP,
+    KUBELET_PORT,
+    NODE,
+    PAUSE_IMAGE,
+    POD_CIDR,
+    POD_LINK,
+    Layout,
 )
 
 Json = dict[str, object]

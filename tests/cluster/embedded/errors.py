@@ -1,9 +1,9 @@
 """What can go wrong, by who must act."""
 
 
-class Refusal(Exception):
+class RefusalError(Exception):
     """The machine cannot host the cluster as it is; the message says what to change. Exit code 2."""
 
 
-class Failure(Exception):
+class StepError(Exception):
     """A step that should have worked did not; the message names the log to read. Exit code 1."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from . import layout
-from .errors import Refusal
+from .errors import RefusalError
 from .shell import attempt, run, say
 
 CNI_FOLDERS = (Path("/usr/lib/cni"), Path("/opt/cni/bin"), Path("/usr/libexec/cni"))
@@ -56,9 +56,7 @@ def is_static(program: bytes) -> bool:
     return all(program[start : start + 4] != _PT_INTERP for start in starts)
 
 
-def missing_packages(
-    which: Callable[[str], str | None], cni: Path | None, static_busybox: Path | None
-) -> list[str]:
+def missing_packages(which: Callable[[str], str | None], cni: Path | None, static_busybox: Path | None) -> list[str]:
     """Debian packages to install, sorted, given what the machine has."""
     wanted = {package for command, package in COMMAND_PACKAGES.items() if which(command) is None}
     if cni is None:
@@ -88,10 +86,12 @@ def _load_modules() -> None:
 def check_machine() -> None:
     """Refuse, in one line, unless this is Linux, root, and a kernel with what a kubelet needs."""
     if sys.platform != "linux":
-        raise Refusal("the embedded cluster needs Linux; use kind or name a cluster with CONTEXT=")
+        raise RefusalError("the embedded cluster needs Linux; use kind or name a cluster with CONTEXT=")
     if os.geteuid() != 0:
-        raise Refusal("the embedded cluster needs root (it mounts, bridges and filters); "
-                      "start this as root, or use kind, or name a cluster with CONTEXT=")
+        raise RefusalError(
+            "the embedded cluster needs root (it mounts, bridges and filters); "
+            "start this as root, or use kind, or name a cluster with CONTEXT="
+        )
     _load_modules()
     lacks = kernel_lacks(
         Path("/proc/filesystems").read_text(),
@@ -99,31 +99,35 @@ def check_machine() -> None:
         Path("/proc/self/mounts").read_text(),
     )
     if lacks:
-        raise Refusal(f"this kernel lacks {', '.join(lacks)}; the embedded cluster cannot run here")
+        raise RefusalError(f"this kernel lacks {', '.join(lacks)}; the embedded cluster cannot run here")
 
 
 def check_alone(state: Path) -> None:
     """Refuse where another node's rules or listeners are: their names would be mixed with ours."""
     owner = layout.OWNER_FILE.read_text().strip() if layout.OWNER_FILE.exists() else ""
     if owner and owner != str(state) and Path(owner, "run").exists():
-        raise Refusal(f"another embedded cluster has its state in {owner}; take it down first: "
-                      f"GUILDHALL_CLUSTER_STATE={owner} cluster.py down")
+        raise RefusalError(
+            f"another embedded cluster has its state in {owner}; take it down first: "
+            f"GUILDHALL_CLUSTER_STATE={owner} cluster.py down"
+        )
     if owner == str(state):
         return
     if re.search(r"^:KUBE-", attempt(["iptables-save"], seconds=30).stdout, re.MULTILINE):
-        raise Refusal("iptables already has KUBE- chains: another Kubernetes node lives here; "
-                      "name that cluster with CONTEXT= instead")
+        raise RefusalError(
+            "iptables already has KUBE- chains: another Kubernetes node lives here; "
+            "name that cluster with CONTEXT= instead"
+        )
     for port in (layout.ETCD_PORT, layout.ETCD_PEER_PORT, 10248, 10256, 10257, 10259):
         with socket.socket() as probe:
             if probe.connect_ex(("127.0.0.1", port)) == 0:
-                raise Refusal(f"port {port} on this machine is taken by another program; stop it first")
+                raise RefusalError(f"port {port} on this machine is taken by another program; stop it first")
 
 
 def check_go() -> None:
     """Refuse unless a Go that can build the pinned sources is there."""
     found = re.search(r"go(\d+)\.(\d+)", attempt(["go", "version"], seconds=30).stdout)
     if not found or tuple(map(int, found.groups())) < OLDEST_GO:
-        raise Refusal("building the cluster needs Go 1.21 or newer on PATH (https://go.dev/dl)")
+        raise RefusalError("building the cluster needs Go 1.21 or newer on PATH (https://go.dev/dl)")
 
 
 def agree(question: str, yes: bool) -> None:
@@ -131,9 +135,9 @@ def agree(question: str, yes: bool) -> None:
     if yes:
         return
     if not sys.stdin.isatty():
-        raise Refusal(f"{question} Nobody is there to ask: say --yes or YES=1.")
+        raise RefusalError(f"{question} Nobody is there to ask: say --yes or YES=1.")
     if input(f"{question} [y/N] ").strip().lower() not in ("y", "yes"):
-        raise Refusal("not agreed; nothing was changed")
+        raise RefusalError("not agreed; nothing was changed")
 
 
 def install(packages: list[str], yes: bool) -> None:
@@ -142,7 +146,7 @@ def install(packages: list[str], yes: bool) -> None:
         return
     names = " ".join(packages)
     if shutil.which("apt-get") is None:
-        raise Refusal(f"missing (Debian's names): {names}; install them with this system's package manager")
+        raise RefusalError(f"missing (Debian's names): {names}; install them with this system's package manager")
     agree(f"To be installed with apt-get: {names}.", yes)
     say(f"installing {names}")
     environment = ["env", "DEBIAN_FRONTEND=noninteractive"]

@@ -61,11 +61,13 @@ def archive(ref: str, entries: Mapping[str, Entry], config: Mapping[str, object]
     text = json.dumps(image, sort_keys=True).encode()
     name = f"{hashlib.sha256(text).hexdigest()}.json"
     manifest = [{"Config": name, "RepoTags": [ref], "Layers": [f"{digest}.tar"]}]
-    return _tar({
-        name: Entry(text, mode=0o644),
-        f"{digest}.tar": Entry(layer, mode=0o644),
-        "manifest.json": Entry(json.dumps(manifest).encode(), mode=0o644),
-    })
+    return _tar(
+        {
+            name: Entry(text, mode=0o644),
+            f"{digest}.tar": Entry(layer, mode=0o644),
+            "manifest.json": Entry(json.dumps(manifest).encode(), mode=0o644),
+        }
+    )
 
 
 def _busybox_entries(binary: Path) -> dict[str, Entry]:
@@ -84,9 +86,7 @@ def infrastructure(bin_: Path, busybox: Path) -> dict[str, bytes]:
     return {
         PAUSE_IMAGE: archive(PAUSE_IMAGE, pause, {"Entrypoint": ["/pause"], "User": "65535:65535"}),
         DNS_IMAGE: archive(DNS_IMAGE, coredns, {"Entrypoint": ["/coredns"]}),
-        BUSYBOX_IMAGE: archive(
-            BUSYBOX_IMAGE, _busybox_entries(busybox), {"Cmd": ["/bin/sh"], "Env": ["PATH=/bin"]}
-        ),
+        BUSYBOX_IMAGE: archive(BUSYBOX_IMAGE, _busybox_entries(busybox), {"Cmd": ["/bin/sh"], "Env": ["PATH=/bin"]}),
     }
 
 

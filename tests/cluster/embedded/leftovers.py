@@ -14,10 +14,26 @@ from .shell import attempt
 
 # Places that components write to whatever they are told; removed only if `up` found them absent.
 SHARED_PLACES = (
-    "/run/containerd", "/run/netns", "/run/runc", "/run/nri", "/var/run/nri", "/var/run/kubernetes",
-    "/run/mount", "/run/xtables.lock", "/run/flannel", "/var/log/pods", "/var/log/containers", "/var/lib/kubelet",
-    "/var/lib/cni", "/var/lib/containerd", "/opt/cni", "/opt/containerd", "/etc/cni", "/etc/containerd",
-    "/usr/libexec/kubernetes", "/var/lib/dockershim",
+    "/run/containerd",
+    "/run/netns",
+    "/run/runc",
+    "/run/nri",
+    "/var/run/nri",
+    "/var/run/kubernetes",
+    "/run/mount",
+    "/run/xtables.lock",
+    "/run/flannel",
+    "/var/log/pods",
+    "/var/log/containers",
+    "/var/lib/kubelet",
+    "/var/lib/cni",
+    "/var/lib/containerd",
+    "/opt/cni",
+    "/opt/containerd",
+    "/etc/cni",
+    "/etc/containerd",
+    "/usr/libexec/kubernetes",
+    "/var/lib/dockershim",
 )
 CGROUP_FILESYSTEMS = ("cgroup", "cgroup2")
 

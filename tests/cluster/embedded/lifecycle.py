@@ -11,7 +11,7 @@ from pathlib import Path
 from . import api, build, components, configs, ground, images, leftovers, network, pki, processes
 from .components import Component
 from .configs import Options
-from .errors import Failure, Refusal
+from .errors import RefusalError, StepError
 from .layout import SOURCES, Layout
 from .shell import say
 
@@ -67,7 +67,7 @@ def _prepare_state(layout: Layout, log_max_size: str | None) -> None:
     configs.save_options(layout, options)
     cni = ground.cni_folder()
     if cni is None:
-        raise Refusal("the CNI plugins are not installed (Debian: containernetworking-plugins)")
+        raise RefusalError("the CNI plugins are not installed (Debian: containernetworking-plugins)")
     configs.write(configs.files(layout, options, cni))
     pki.issue(layout)
     network.raise_links()
@@ -98,7 +98,7 @@ def _start_all(layout: Layout, bin_: Path) -> list[str]:
     processes.wait_until(layout, "containerd", lambda: _containerd_answers(layout, bin_), names)
     busybox = ground.busybox()
     if busybox is None:
-        raise Refusal("a static busybox is not installed (Debian: busybox-static)")
+        raise RefusalError("a static busybox is not installed (Debian: busybox-static)")
     if images.ensure_infrastructure(layout, bin_, busybox):
         say("imported the images for pause, DNS and helpers")
     processes.wait_until(layout, "the API server", lambda: api.ready(layout), names)
@@ -114,7 +114,7 @@ def _start_all(layout: Layout, bin_: Path) -> list[str]:
 def _containerd_answers(layout: Layout, bin_: Path) -> bool:
     try:
         images.present(layout, bin_)
-    except Failure:
+    except StepError:
         return False
     return True
 
@@ -122,6 +122,7 @@ def _containerd_answers(layout: Layout, bin_: Path) -> bool:
 def _wait_for_pods(layout: Layout, bin_: Path) -> None:
     everything = [component.name for component in components.all_components(layout, bin_)]
     processes.wait_until(layout, "a ready node", lambda: api.node_ready(layout), everything)
+    processes.wait_until(layout, "the kubelet's pods", lambda: api.kubelet_knows_pods(layout), everything)
     processes.wait_until(layout, "cluster DNS", lambda: api.dns_ready(layout), everything)
 
 
@@ -137,7 +138,7 @@ def down(layout: Layout) -> None:
         network.restore_sysctls(layout.state / "sysctls.json")
         leftovers.remove_new(layout.state / "absent.json")
         if left := leftovers.mounts_under(layout.state):
-            raise Failure(f"still mounted: {', '.join(left)}; the state folder was kept")
+            raise StepError(f"still mounted: {', '.join(left)}; the state folder was kept")
         shutil.rmtree(layout.state, ignore_errors=True)
         leftovers.release()
     say("down")
@@ -161,7 +162,7 @@ def require_up(layout: Layout) -> Path:
     """The binaries of the running cluster, or a refusal that says how to get one."""
     bin_ = build.binaries(layout)
     if not bin_.exists() or not api.ready(layout):
-        raise Refusal("the embedded cluster is not up; run: tests/cluster/cluster.py up")
+        raise RefusalError("the embedded cluster is not up; run: tests/cluster/cluster.py up")
     return bin_
 
 
@@ -201,11 +202,12 @@ def restart(layout: Layout, name: str) -> None:
     bin_ = build.binaries(layout)
     known = {component.name: component for component in components.all_components(layout, bin_)}
     if name not in known:
-        raise Refusal(f"no component {name}; there are: {', '.join(known)}")
+        raise RefusalError(f"no component {name}; there are: {', '.join(known)}")
     with _alone(layout):
         processes.stop(layout, name)
         processes.ensure(layout, known[name])
         processes.wait_until(layout, f"{name} and the API", lambda: api.ready(layout), [name])
+        _wait_for_pods(layout, bin_)
     say(f"restarted {name}")
 
 
@@ -214,6 +216,6 @@ def load(layout: Layout, paths: list[Path]) -> None:
     bin_ = require_up(layout)
     for path in paths:
         if not path.is_file():
-            raise Refusal(f"{path} is not an image archive")
+            raise RefusalError(f"{path} is not an image archive")
         images.load(layout, bin_, path)
         say(f"imported {path.name}")

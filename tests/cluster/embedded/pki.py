@@ -27,11 +27,29 @@ LEAVES = (
 def _certificate(folder: Path, name: str, subject: str, extension: str, signer: list[str | Path]) -> None:
     if (folder / f"{name}.crt").exists():
         return
-    run([
-        "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-noenc",
-        "-keyout", folder / f"{name}.key", "-out", folder / f"{name}.crt", "-days", DAYS,
-        "-subj", subject, "-addext", extension, *signer,
-    ])
+    run(
+        [
+            "openssl",
+            "req",
+            "-x509",
+            "-newkey",
+            "ec",
+            "-pkeyopt",
+            "ec_paramgen_curve:prime256v1",
+            "-noenc",
+            "-keyout",
+            folder / f"{name}.key",
+            "-out",
+            folder / f"{name}.crt",
+            "-days",
+            DAYS,
+            "-subj",
+            subject,
+            "-addext",
+            extension,
+            *signer,
+        ]
+    )
 
 
 def issue(layout: Layout) -> None:

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from .components import Component
-from .errors import Failure
+from .errors import StepError
 from .layout import Layout
 
 
@@ -75,8 +75,13 @@ def ensure(layout: Layout, component: Component) -> bool:
         stop(layout, component.name)
     with (layout.log / f"{component.name}.log").open("ab") as log:
         process = subprocess.Popen(
-            component.argv, cwd=layout.state, env=_environment(component), stdin=subprocess.DEVNULL,
-            stdout=log, stderr=log, start_new_session=True,
+            component.argv,
+            cwd=layout.state,
+            env=_environment(component),
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
         )
     started = Record(process.pid, start_ticks(process.pid) or 0, wanted)
     _path(layout, component.name).write_text(json.dumps(asdict(started)))
@@ -121,18 +126,18 @@ def last_words(layout: Layout, name: str) -> str:
     return " | ".join(line[:300] for line in lines)
 
 
-def wait_until(
-    layout: Layout, what: str, ready: Callable[[], bool], needs: Iterable[str], seconds: float = 90
-) -> None:
+def wait_until(layout: Layout, what: str, ready: Callable[[], bool], needs: Iterable[str], seconds: float = 90) -> None:
     """Wait for `ready`; fail early, with its last log lines, when a needed component dies."""
     deadline = time.monotonic() + seconds
     while not ready():
         for name in needs:
             if not alive(layout, name):
-                raise Failure(f"{name} ended while waiting for {what}: {last_words(layout, name)} "
-                              f"(whole log: {layout.log}/{name}.log)")
+                raise StepError(
+                    f"{name} ended while waiting for {what}: {last_words(layout, name)} "
+                    f"(whole log: {layout.log}/{name}.log)"
+                )
         if time.monotonic() > deadline:
-            raise Failure(f"{what} did not come within {seconds:g} s; logs are in {layout.log}")
+            raise StepError(f"{what} did not come within {seconds:g} s; logs are in {layout.log}")
         time.sleep(0.1)
 
 

@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from .errors import Failure
+from .errors import StepError
 
 _STARTED = time.monotonic()
 
@@ -25,8 +25,14 @@ def attempt(
     words = [str(word) for word in argv]
     try:
         return subprocess.run(
-            words, input=stdin, capture_output=True, text=True, errors="replace",
-            timeout=seconds, check=False, stdin=None if stdin is not None else subprocess.DEVNULL,
+            words,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=seconds,
+            check=False,
+            stdin=None if stdin is not None else subprocess.DEVNULL,
         )
     except subprocess.TimeoutExpired:
         return subprocess.CompletedProcess(words, 124, "", f"no end within {seconds:g} s")
@@ -35,9 +41,9 @@ def attempt(
 
 
 def run(argv: Sequence[str | Path], *, stdin: str | None = None, seconds: float = 120) -> str:
-    """Run, return its stdout; raise Failure with its last words when it does not exit 0."""
+    """Run, return its stdout; raise StepError with its last words when it does not exit 0."""
     done = attempt(argv, stdin=stdin, seconds=seconds)
     if done.returncode != 0:
         words = (done.stderr or done.stdout).strip().splitlines()[-5:]
-        raise Failure(f"{Path(str(argv[0])).name} ended with {done.returncode}: " + " | ".join(words))
+        raise StepError(f"{Path(str(argv[0])).name} ended with {done.returncode}: " + " | ".join(words))
     return done.stdout

@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from .api import kubectl
-from .errors import Refusal
+from .errors import RefusalError
 from .layout import NODE, Layout
 from .leftovers import mounts_under
 from .shell import run
@@ -35,7 +35,7 @@ def _manifest(name: str, path: Path, mib: int) -> dict[str, object]:
 def create(layout: Layout, bin_: Path, name: str, mib: int) -> None:
     """A PersistentVolume of class `bounded` that holds `mib` MiB and not a byte more."""
     if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?", name) or not 1 <= mib <= MAX_MIB:
-        raise Refusal(f"a bounded volume needs a DNS name and 1 to {MAX_MIB} MiB, not {name!r} and {mib}")
+        raise RefusalError(f"a bounded volume needs a DNS name and 1 to {MAX_MIB} MiB, not {name!r} and {mib}")
     path = layout.bounded_volumes / name
     path.mkdir(parents=True, exist_ok=True)
     if str(path) not in mounts_under(layout.bounded_volumes):

@@ -1,0 +1,181 @@
+"""Guildhall installed on the test cluster from its own chart and images: what cluster and end-to-end tests act on."""
+
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+CONTROL = "guildhall-system"
+NAMESPACE = "guildhall-e2e"
+DONE = {"Succeeded", "Failed", "Cancelled"}
+
+
+def cluster_environment() -> dict[str, str]:
+    """The environment in which kubectl and helm reach the embedded cluster."""
+    environment = dict(os.environ)
+    exports = subprocess.run(
+        [sys.executable, ROOT / "tests" / "cluster" / "cluster.py", "env"], capture_output=True, text=True, check=True
+    )
+    for line in exports.stdout.splitlines():
+        name, value = line.removeprefix("export ").split("=", 1)
+        environment[name] = value.strip("'\"").replace("$PATH", environment["PATH"])
+    return environment
+
+
+@dataclass
+class Answer:
+    status: int
+    body: Any
+    headers: dict[str, str]
+
+
+@dataclass
+class Installation:
+    """One release, one run namespace; `api` speaks to it as a viewer of that namespace."""
+
+    images: dict[str, str]
+    environment: dict[str, str] = field(default_factory=cluster_environment)
+    url: str = ""
+    token: str = ""
+
+    def tool(self, *command: str, stdin: str | None = None, seconds: int = 240, check: bool = True) -> str:
+        """Output of kubectl or helm. Raises AssertionError with its words unless `check` is off."""
+        done = subprocess.run(
+            command, env=self.environment, input=stdin, capture_output=True, text=True, timeout=seconds, check=False
+        )
+        if check and done.returncode:
+            raise AssertionError(f"{' '.join(command[:8])}: {done.stderr.strip() or done.stdout.strip()}")
+        return done.stdout if check else done.stdout + done.stderr
+
+    def kubectl(self, *arguments: str, stdin: str | None = None, check: bool = True) -> str:
+        return self.tool("kubectl", *arguments, stdin=stdin, check=check)
+
+    def get(self, kind: str, name: str, namespace: str = NAMESPACE) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(self.kubectl("-n", namespace, "get", kind, name, "-o", "json"))
+        return found
+
+    def items(self, kind: str, namespace: str = NAMESPACE, selector: str = "") -> list[dict[str, Any]]:
+        listed = self.kubectl("-n", namespace, "get", kind, "-o", "json", *(("-l", selector) if selector else ()))
+        found: list[dict[str, Any]] = json.loads(listed)["items"]
+        return found
+
+    def apply(self, *objects: dict[str, Any], namespace: str = NAMESPACE) -> None:
+        listed = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
+        self.kubectl("-n", namespace, "apply", "-f", "-", stdin=json.dumps(listed))
+
+    def delete(self, kind: str, name: str, namespace: str = NAMESPACE) -> None:
+        self.kubectl("-n", namespace, "delete", kind, name, "--ignore-not-found", "--wait=true", "--timeout=90s")
+
+    def wait_run(self, name: str, until: Callable[[dict[str, Any]], bool], seconds: float = 120) -> dict[str, Any]:
+        """The Run as soon as `until(run)`; AssertionError with its status when that takes too long."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            run = self.get("run", name)
+            if until(run):
+                return run
+            time.sleep(0.3)
+        raise AssertionError(
+            f"Run {name} after {seconds} s: {json.dumps(run.get('status'), indent=1)}\n{self.story(name)}"
+        )
+
+    def wait_done(self, name: str, seconds: float = 120) -> dict[str, Any]:
+        return self.wait_run(name, lambda run: run.get("status", {}).get("phase") in DONE, seconds)
+
+    def story(self, name: str) -> str:
+        """What a person would look at next: Events and pods of a Run."""
+        events = self.kubectl("-n", NAMESPACE, "get", "events", "--sort-by=.lastTimestamp", check=False)
+        pods = self.kubectl("-n", NAMESPACE, "get", "pods", "-o", "wide", check=False)
+        return f"{events[-4000:]}\n{pods[-2000:]}\noperator:\n{self.logs('operator')[-3000:]}"
+
+    def logs(self, component: str) -> str:
+        return self.kubectl("-n", CONTROL, "logs", f"deployment/guildhall-{component}", "--tail=60", check=False)
+
+    def api(self, path: str, *, method: str = "GET", body: Any = None, token: str | None = None) -> Answer:
+        """One request to the api; any status is an answer."""
+        headers = {"Authorization": f"Bearer {self.token if token is None else token}"}
+        data = None
+        if body is not None:
+            data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
+        request = urllib.request.Request(self.url + path, data=data, method=method, headers=headers)  # noqa: S310
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+                return Answer(answer.status, _json(answer.read()), dict(answer.headers))
+        except urllib.error.HTTPError as error:
+            return Answer(error.code, _json(error.read()), dict(error.headers))
+
+    def events_of(self, name: str) -> list[dict[str, Any]]:
+        """Every stored event of a Run, through the api."""
+        found: list[dict[str, Any]] = []
+        last = 0
+        while True:
+            page = self.api(f"/api/runs/{NAMESPACE}.{name}/events?after={last}&limit=500").body
+            if not page["events"]:
+                return found
+            found += page["events"]
+            last = page["last"]
+
+
+def _json(data: bytes) -> Any:
+    try:
+        return json.loads(data)
+    except ValueError:
+        return data.decode("utf-8", "replace")
+
+
+@contextlib.contextmanager
+def port_forward(environment: dict[str, str], service: str, port: int) -> Iterator[str]:
+    """A port-forward to a Service of the control namespace while the context is open; yields its base URL."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        local = probe.getsockname()[1]
+    command = [
+        "sh",
+        "-c",
+        f"while :; do kubectl -n {CONTROL} port-forward service/{service} {local}:{port}; sleep 0.3; done",
+    ]
+    forward = subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
+    )
+    try:
+        for _ in range(200):
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", local)) == 0:
+                    break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{local}"
+    finally:
+        os.killpg(forward.pid, 15)
+        forward.wait(10)
+
+
+def run_manifest(name: str, **spec: Any) -> dict[str, Any]:
+    """A Run of the Guild in `spec`, or of the one named `fix-tests`."""
+    body = spec if "guild" in spec or "guildRef" in spec else {"guildRef": {"name": "fix-tests"}, **spec}
+    return {
+        "apiVersion": "guildhall.dev/v1alpha1",
+        "kind": "Run",
+        "metadata": {"name": name, "namespace": NAMESPACE},
+        "spec": {"task": "Do what the scenario says.", **body},
+    }
+
+
+def one_role_guild(scenario: str, *tools: str) -> dict[str, Any]:
+    """The smallest Guild: one role that replays `scenario`."""
+    role = {"name": "solo", "prompt": "Do the task.", "model": "m", "tools": [*tools, "finish"]}
+    return {"entryRole": "solo", "models": {"m": f"scripted:{scenario}"}, "roles": [role]}
+
+
+def condition(run: dict[str, Any], kind: str) -> dict[str, Any]:
+    """The condition of `kind`, or an empty one."""
+    conditions = run.get("status", {}).get("conditions", [])
+    return next((item for item in conditions if item["type"] == kind), {})
