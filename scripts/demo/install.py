@@ -38,8 +38,8 @@ def values(images: dict[str, str]) -> dict[str, object]:
     return {
         "images": {**refs, "sandbox": images["sandbox-python"], "pullPolicy": "IfNotPresent"},
         "runNamespaces": [RUNS],
-        "createNamespaces": True,
-        "scenarios": {SCENARIO.name: SCENARIO.read_text()},
+        "createRunNamespaces": True,
+        "gateway": {"scenarios": {SCENARIO.name: SCENARIO.read_text()}},
     }
 
 

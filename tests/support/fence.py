@@ -52,7 +52,14 @@ class Fence:
         self, kind: str, name: str, patch: Any, *, user: str | None = None, status: bool = False, dry: bool = False
     ) -> subprocess.CompletedProcess[str]:
         """Merge patch, or JSON patch when `patch` is a list."""
-        words = ["patch", kind, name, f"--type={'json' if isinstance(patch, list) else 'merge'}", "-p", json.dumps(patch)]
+        words = [
+            "patch",
+            kind,
+            name,
+            f"--type={'json' if isinstance(patch, list) else 'merge'}",
+            "-p",
+            json.dumps(patch),
+        ]
         words += ["--subresource=status"] if status else []
         words += ["--dry-run=server"] if dry else []
         return self.attempt(*words, user=user)
@@ -64,7 +71,12 @@ class Fence:
     def grant(self, user: str, *rules: dict[str, Any]) -> None:
         """Give `user` exactly these rules in the run namespace."""
         name = f"test-{uuid.uuid4().hex[:8]}"
-        role = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": {"name": name}, "rules": list(rules)}
+        role = {
+            "apiVersion": "rbac.authorization.k8s.io/v1",
+            "kind": "Role",
+            "metadata": {"name": name},
+            "rules": list(rules),
+        }
         binding = {
             "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": {"name": name},
             "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": name},

@@ -1,0 +1,137 @@
+"""The main job: three roles repair a real package; the patch is proven with nothing of Guildhall's."""
+
+import base64
+import io
+import json
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guildhall_api.fold import fold_all
+from guildhall_contracts.events import decode_event
+from support.installation import NAMESPACE, ROOT, Installation, condition, run_manifest
+
+pytestmark = pytest.mark.cluster
+DEMO = ROOT / "examples" / "demo"
+TASK = "The test-suite of this package fails. Find the fault, repair it, and show that the whole suite passes."
+
+
+def config_map(name: str, archive: bytes) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name},
+        "binaryData": {"workspace.tar.gz": base64.b64encode(archive).decode()},
+    }
+
+
+def flipped(archive: bytes, path: str, old: bytes, new: bytes) -> bytes:
+    """The archive with one byte of one file changed."""
+    assert len(old) == len(new)
+    out = io.BytesIO()
+    with tarfile.open(fileobj=io.BytesIO(archive)) as source, tarfile.open(fileobj=out, mode="w:gz") as target:
+        for entry in source.getmembers():
+            file = source.extractfile(entry)
+            assert file is not None
+            data = file.read()
+            if entry.name == path:
+                assert data.count(old) == 1
+                data = data.replace(old, new)
+            target.addfile(entry, io.BytesIO(data))
+    return out.getvalue()
+
+
+@pytest.fixture(scope="module")
+def archive(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    out = tmp_path_factory.mktemp("demo") / "workspace.tar.gz"
+    subprocess.run([sys.executable, DEMO / "workspace.py", "archive", out], check=True)
+    return out.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def finished(installation: Installation, archive: bytes) -> dict[str, Any]:
+    """The demo's Run, once, to its end."""
+    installation.kubectl("-n", NAMESPACE, "apply", "-f", str(DEMO / "guild.yaml"))
+    installation.delete("run", "main-job")
+    installation.apply(config_map("cachetools-broken", archive))
+    workspace = {"archive": {"configMap": "cachetools-broken"}}
+    installation.apply(run_manifest("main-job", task=TASK, workspace=workspace, budget={"costMicroUSD": 2_000_000}))
+    return installation.wait_done("main-job", 180)
+
+
+def test_it_succeeds_and_says_so(installation: Installation, finished: dict[str, Any]) -> None:
+    assert condition(finished, "Succeeded")["status"] == "True", installation.story("main-job")
+    assert condition(finished, "IsolationVerified")["status"] == "True"
+    row = installation.kubectl("-n", NAMESPACE, "get", "run", "main-job")
+    assert "Succeeded" in row
+    assert "fix-tests" in row
+
+
+def test_the_patch_is_proven_outside(installation: Installation, finished: dict[str, Any], tmp_path: Path) -> None:
+    changes = installation.api(f"/api/runs/{NAMESPACE}.main-job/changes").body
+    assert [file["path"] for file in changes["files"]] == ["src/cachetools/__init__.py"]
+    patch = tmp_path / "run.patch"
+    patch.write_text(changes["patch"])
+    proof = subprocess.run([sys.executable, DEMO / "workspace.py", "check", patch], check=False)
+    assert proof.returncode == 0
+    assert finished["status"]["changes"]["files"] == 1
+
+
+def test_the_flow_lists_roles_tools_and_delegations_in_order(
+    installation: Installation, finished: dict[str, Any]
+) -> None:
+    model = installation.api(f"/api/runs/{NAMESPACE}.main-job/flow").body["model"]
+    assert model["run"]["status"] == "succeeded"
+    assert [role["name"] for role in model["run"]["roles"]] == ["planner", "coder", "reviewer"]
+    kinds = [(op["kind"], op["destination"]) for op in model["operations"] if op["kind"] in {"delegation", "tool"}]
+    assert kinds == [
+        ("tool", "tool:list_files"),
+        ("tool", "tool:run_shell"),
+        ("delegation", "role:coder"),
+        ("tool", "tool:search_files"),
+        ("tool", "tool:read_file"),
+        ("tool", "tool:edit_file"),
+        ("tool", "tool:run_shell"),
+        ("delegation", "role:reviewer"),
+        ("tool", "tool:read_file"),
+        ("tool", "tool:run_shell"),
+    ]
+    assert all(op["outcome"] == "success" for op in model["operations"])
+    assert model["run"]["gaps"] == []
+
+
+def test_the_ledger_agrees_with_the_events(installation: Installation, finished: dict[str, Any]) -> None:
+    flow = installation.api(f"/api/runs/{NAMESPACE}.main-job/flow").body
+    totals, metrics = flow["ledger"]["totals"], flow["model"]["run"]["metrics"]
+    for name in ("tokens", "cachedPromptTokens", "outputTokens", "costMicroUSD"):
+        assert totals[name] == metrics[name], name
+    assert totals["calls"] == sum(op["kind"] == "model" for op in flow["model"]["operations"]) == 13
+    assert finished["status"]["usage"]["costMicroUSD"] == totals["costMicroUSD"] > 0
+
+
+def test_the_fold_of_the_stored_lines_is_the_flow(installation: Installation, finished: dict[str, Any]) -> None:
+    events = installation.events_of("main-job")
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    folded = fold_all(decode_event(json.dumps(event).encode()) for event in events).to_wire()
+    flow = installation.api(f"/api/runs/{NAMESPACE}.main-job/flow").body
+    assert folded == flow["model"]
+
+
+def test_one_flipped_byte_ends_the_run_with_both_texts(
+    installation: Installation, archive: bytes, finished: dict[str, Any]
+) -> None:
+    """The positive control is `finished`: the same Run without the flipped byte succeeds."""
+    name = "one-byte-off"
+    installation.delete("run", name)
+    other = flipped(archive, "src/cachetools/__init__.py", b"Mark as recently used", b"Mark as recently usee")
+    installation.apply(config_map(name, other))
+    installation.apply(run_manifest(name, task=TASK, workspace={"archive": {"configMap": name}}))
+    run = installation.wait_done(name, 180)
+    done = condition(run, "Succeeded")
+    assert (done["status"], done["reason"]) == ("False", "ProviderFailed")
+    error = installation.api(f"/api/runs/{NAMESPACE}.{name}/flow").body["model"]["run"]["error"]
+    assert "recently used" in error["detail"]["expected"]
+    assert "recently usee" in error["detail"]["shown"]

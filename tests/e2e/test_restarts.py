@@ -1,0 +1,109 @@
+"""`kill -9` of operator, api and gateway in the middle of a Run: it ends right, in one pod, nothing lost or doubled."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+from support.installation import CONTROL, NAMESPACE, Installation, condition, one_role_guild, run_manifest
+
+pytestmark = pytest.mark.cluster
+
+POINTS = {
+    "created": lambda run, _events: True,
+    "accepted": lambda run, _events: condition(run, "Accepted").get("status") == "True",
+    "verified": lambda run, _events: condition(run, "IsolationVerified").get("status") == "True",
+    "working": lambda _run, events: any(event["type"] == "tool.finished" for event in events),
+    "half-way": lambda _run, events: sum(event["type"] == "model.finished" for event in events) >= 3,
+}
+
+
+def process_of(here: Installation, component: str) -> int:
+    """The host's process id of a component's container; the kubelet of the test cluster runs on this machine."""
+    selector = f"app.kubernetes.io/component={component}"
+    (pod,) = [
+        item
+        for item in here.items("pods", CONTROL, selector)
+        if item["status"]["phase"] == "Running" and "deletionTimestamp" not in item["metadata"]
+    ]
+    container = pod["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
+    listed = here.tool("ctr", "-n", "k8s.io", "tasks", "ls")
+    row = next(line.split() for line in listed.splitlines() if line.startswith(container))
+    return int(row[1])
+
+
+def wait_ready(here: Installation) -> None:
+    for component in ("operator", "gateway", "api"):
+        here.kubectl("-n", CONTROL, "rollout", "status", f"deployment/guildhall-{component}", "--timeout=120s")
+
+
+def journal_events(here: Installation, name: str) -> list[dict[str, Any]]:
+    """What the executor printed so far, read from its log past every component of ours."""
+    uid = here.get("run", name)["metadata"]["uid"]
+    out = here.kubectl(
+        "-n", NAMESPACE, "logs", "-l", f"guildhall.dev/run={uid}", "-c", "executor", "--tail=-1", check=False
+    )
+    events = []
+    for line in out.splitlines():
+        try:
+            events.append(json.loads(line))
+        except ValueError:
+            continue
+    return events
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("point", POINTS)
+@pytest.mark.parametrize("component", ["operator", "gateway", "api"])
+def test_killed(installation: Installation, component: str, point: str) -> None:
+    name = f"kill-{component}-{point}"
+    wait_ready(installation)
+    victim = process_of(installation, component)
+    installation.delete("run", name)
+    installation.apply(run_manifest(name, guild=one_role_guild("slow", "write_file", "run_shell")))
+    end = time.monotonic() + 60
+    while not POINTS[point](installation.get("run", name), journal_events(installation, name)):
+        assert time.monotonic() < end, installation.story(name)
+        time.sleep(0.2)
+    os.kill(victim, signal.SIGKILL)
+
+    run = installation.wait_done(name, 180)
+    assert condition(run, "Succeeded")["status"] == "True", installation.story(name)
+    assert len(run["status"]["attempts"]) == 1
+    wait_ready(installation)
+    sealed = installation.wait_run(name, lambda found: condition(found, "Sealed").get("status") == "True", 90)
+    assert condition(sealed, "Sealed")["reason"] == "Sealed"
+    sequence = [event["seq"] for event in installation.events_of(name)]
+    assert sequence == list(range(1, len(sequence) + 1))
+    ledger = installation.api(f"/api/runs/{NAMESPACE}.{name}/flow").body["ledger"]
+    assert Counter(call["state"] for call in ledger["calls"]) == {"settled": 6}
+    assert len({call["callId"] for call in ledger["calls"]}) == 6
+
+
+def test_a_rotated_log_is_repaired_while_the_api_was_away(installation: Installation) -> None:
+    """The log rotates at 1 MiB with the api down; afterwards the api has every event, without a hole."""
+    name = "rotated"
+    cluster = ["python3", "tests/cluster/cluster.py"]
+    subprocess.run([*cluster, "up", "--yes", "--log-max-size", "1Mi"], check=True, capture_output=True)
+    try:
+        installation.delete("run", name)
+        installation.kubectl("-n", CONTROL, "scale", "deployment/guildhall-api", "--replicas=0")
+        installation.apply(run_manifest(name, guild=one_role_guild("talkative", "run_shell")))
+        installation.wait_run(name, lambda run: condition(run, "Running").get("status") == "True", 60)
+        time.sleep(20)
+        assert len(journal_events(installation, name)) > 0
+        installation.kubectl("-n", CONTROL, "scale", "deployment/guildhall-api", "--replicas=1")
+        wait_ready(installation)
+        run = installation.wait_done(name, 180)
+        assert condition(run, "Succeeded")["status"] == "True", installation.story(name)
+        installation.wait_run(name, lambda found: condition(found, "Sealed").get("status") == "True", 90)
+        sequence = [event["seq"] for event in installation.events_of(name)]
+        assert sequence == list(range(1, len(sequence) + 1))
+        assert sum(len(json.dumps(event)) for event in installation.events_of(name)) > 2 * 1024 * 1024
+    finally:
+        installation.kubectl("-n", CONTROL, "scale", "deployment/guildhall-api", "--replicas=1")
+        subprocess.run([*cluster, "up", "--yes", "--log-max-size", "10Mi"], check=True, capture_output=True)

@@ -1,0 +1,61 @@
+"""Promise: a secret of the platform appears in no stream, status, event, log or answer of the api."""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+from support.inpod import RunningPod, waiting_run
+from support.installation import CONTROL, NAMESPACE, Installation
+
+pytestmark = pytest.mark.cluster
+CANARY = "canary-provider-key-90210"
+
+
+@pytest.fixture(scope="module")
+def pod(installation: Installation) -> Iterator[RunningPod]:
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "guildhall-providers"},
+        "stringData": {"openai": CANARY},
+    }
+    installation.apply(secret, namespace=CONTROL)
+    installation.apply({**secret, "metadata": {"name": "somebody-elses"}})
+    installation.kubectl("-n", CONTROL, "rollout", "restart", "deployment/guildhall-gateway")
+    installation.kubectl("-n", CONTROL, "rollout", "status", "deployment/guildhall-gateway", "--timeout=120s")
+    with waiting_run(installation, "x07") as running:
+        yield running
+    installation.delete("secret", "guildhall-providers", CONTROL)
+    installation.delete("secret", "somebody-elses")
+
+
+def test_the_workshop_finds_none(pod: RunningPod) -> None:
+    files = f"grep -rls {CANARY} / --exclude-dir=proc --exclude-dir=sys 2>/dev/null"
+    search = f"{files}; env; cat /proc/*/environ 2>/dev/null"
+    assert CANARY not in pod.shell(search, seconds=180).stdout
+    control = pod.shell(f"echo {CANARY} > /tmp/c; grep -rls {CANARY} /tmp")
+    assert "/tmp/c" in control.stdout, "positive control: the search finds what is there"
+    pod.shell("rm /tmp/c")
+
+
+def test_nothing_the_product_shows_has_it(installation: Installation, pod: RunningPod) -> None:
+    read = installation.kubectl("-n", CONTROL, "get", "secret", "guildhall-providers", "-o", "jsonpath={.data.openai}")
+    assert read, "positive control: the canary is there"
+    run = f"/api/runs/{NAMESPACE}.{pod.name}"
+    for path in (
+        "/api/config",
+        "/api/runs",
+        run,
+        f"{run}/flow",
+        f"{run}/events",
+        f"{run}/changes",
+        "/metrics",
+        "/healthz",
+    ):
+        assert CANARY not in json.dumps(installation.api(path).body), path
+    for component in ("operator", "gateway", "api"):
+        assert CANARY not in installation.kubectl("-n", CONTROL, "logs", f"deployment/guildhall-{component}"), component
+    for kind in ("runs", "guilds", "configmaps", "events", "pods", "jobs"):
+        listed = installation.kubectl("-n", NAMESPACE, "get", kind, "-o", "json")
+        assert CANARY not in listed, kind
+        assert read not in listed, kind
