@@ -1,0 +1,123 @@
+"""Starts the gateway: TLS on one port, the canary on another, health on a third; stops on SIGTERM."""
+
+import asyncio
+import contextlib
+import logging
+import signal
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+
+from guildhall_gateway.app import make_app
+from guildhall_gateway.canary import Canary
+from guildhall_gateway.config import Config, ConfigError, Tls, read_config
+from guildhall_gateway.gateway import Gateway
+from guildhall_gateway.health import make_health
+from guildhall_gateway.kube import in_cluster
+from guildhall_gateway.token_review import KubernetesIdentity
+from guildhall_gateway.watch import KubernetesRuns
+
+log = logging.getLogger("guildhall_gateway")
+
+KEEP_ALIVE_SECONDS: Final = 75
+CONNECTIONS_MAX_COUNT: Final = 2_000
+CERTIFICATE_CHECK_SECONDS: Final = 30.0
+
+
+class Server(uvicorn.Server):
+    """uvicorn without its signal handling: the process has two servers and one way to stop."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
+def server(app: object, host: str, port: int, tls: Tls | None = None) -> Server:
+    """A server that does not log requests, trusts no proxy header and names no software."""
+    settings = uvicorn.Config(
+        app,  # type: ignore[arg-type]
+        host=host,
+        port=port,
+        log_config=None,
+        access_log=False,
+        proxy_headers=False,
+        server_header=False,
+        lifespan="off",
+        timeout_keep_alive=KEEP_ALIVE_SECONDS,
+        limit_concurrency=CONNECTIONS_MAX_COUNT,
+        timeout_graceful_shutdown=5,
+        ssl_certfile=tls.cert if tls else None,
+        ssl_keyfile=tls.key if tls else None,
+    )
+    return Server(settings)
+
+
+async def _follow_certificate(tls: Tls, main: Server) -> None:
+    """Serve a renewed certificate to new connections without a restart."""
+    files = [Path(tls.cert), Path(tls.key)]
+    seen = [file.stat().st_mtime for file in files]
+    while True:
+        await asyncio.sleep(CERTIFICATE_CHECK_SECONDS)
+        now = [file.stat().st_mtime for file in files]
+        if now != seen and main.config.ssl is not None:
+            try:
+                main.config.ssl.load_cert_chain(tls.cert, tls.key)
+                seen = now
+            except OSError as error:
+                log.warning("the new certificate cannot be used yet: %s", error)
+
+
+async def serve(config: Config) -> None:
+    """Run until SIGTERM or SIGINT. Raises OSError when a port, the store or the cluster cannot be had."""
+    client = in_cluster()
+    runs = KubernetesRuns(client, list(config.run_namespaces))
+    gateway = Gateway(config, runs, KubernetesIdentity(client, config.audience), runs)
+    canary = Canary()
+    main = server(make_app(gateway), config.host, config.ports.https, config.tls)
+    health = server(make_health(gateway.healthy, runs.ready), config.host, config.ports.health)
+    stopping = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stopping.set)
+    await gateway.start()
+    runs.start()
+    await canary.start(config.host, config.ports.canary)
+    tasks = [asyncio.create_task(one.serve()) for one in (main, health)]
+    if config.tls is not None:
+        tasks.append(asyncio.create_task(_follow_certificate(config.tls, main)))
+    log.info("serving %d run namespaces", len(config.run_namespaces))
+    waiter = asyncio.create_task(stopping.wait())
+    await asyncio.wait([waiter, *tasks], return_when=asyncio.FIRST_COMPLETED)
+    log.info("stopping")
+    await gateway.stop()
+    main.should_exit = health.should_exit = True
+    await asyncio.wait(tasks[:2], timeout=10)
+    for task in [*tasks, waiter]:
+        task.cancel()
+    await asyncio.gather(*tasks, waiter, return_exceptions=True)
+    await canary.stop()
+    await runs.stop()
+    await client.close()
+
+
+def main() -> int:
+    """0 after a clean stop, 1 when the gateway cannot run, 2 for a bad configuration."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
+    logging.getLogger("httpx").setLevel(logging.WARNING)
+    try:
+        config = read_config()
+    except ConfigError as error:
+        log.error("%s", error)  # noqa: TRY400  the message says all there is
+        return 2
+    try:
+        asyncio.run(serve(config))
+    except OSError as error:
+        log.error("%s", error)  # noqa: TRY400
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

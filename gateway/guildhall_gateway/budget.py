@@ -1,0 +1,131 @@
+"""What a call may cost at worst, and whether that fits. Guards money against parallel calls and hostile prompts. Pure.
+
+A token is never shorter than one UTF-8 byte of what is sent, so bytes bound prompt tokens from above whatever the
+tokenizer and whatever text a workspace put into the prompt.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from guildhall_contracts.guild import Budget
+from guildhall_contracts.model_api import AnyMessage, AssistantMessage, LedgerTotals, ModelRequest
+
+from guildhall_gateway.config import Budgets
+from guildhall_gateway.prices import Pricing, dearest
+
+CALL_OVERHEAD_TOKENS: Final = 1_024  # what providers add for tool use
+ITEM_OVERHEAD_TOKENS: Final = 64  # roles, ids and frames around one message, block, tool or call
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """The most a call can use. `micro_usd` None: the price is unknown."""
+
+    tokens: int
+    micro_usd: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Something that pays: a Run, a namespace's day, a day. Absent limits do not bind."""
+
+    key: str
+    what: str
+    cost_micro_usd: int | None = None
+    tokens: int | None = None
+    steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """What a scope has spent (`settled`) and promised (`reserved`)."""
+
+    calls: int = 0
+    calls_reserved: int = 0
+    tokens: int = 0
+    cached: int = 0
+    output: int = 0
+    tokens_reserved: int = 0
+    cost: int = 0
+    cost_reserved: int = 0
+    unpriced: int = 0
+
+
+def _message_bytes(message: AnyMessage) -> tuple[int, int]:
+    if isinstance(message, AssistantMessage):
+        calls = sum(len(call.arguments.encode()) + len(call.name.encode()) for call in message.tool_calls)
+        return len(message.text.encode("utf-8", "surrogatepass")) + calls, 1 + len(message.tool_calls)
+    size = sum(
+        len(block.text.encode("utf-8", "surrogatepass")) + len(block.label.encode()) for block in message.content
+    )
+    return size, 1 + len(message.content)
+
+
+def prompt_tokens_at_most(request: ModelRequest) -> int:
+    """An upper bound of the prompt's tokens."""
+    sizes = [_message_bytes(message) for message in request.messages]
+    tools = sum(len(tool.model_dump_json().encode()) for tool in request.tools)
+    items = sum(items for _, items in sizes) + len(request.tools)
+    return sum(size for size, _ in sizes) + tools + items * ITEM_OVERHEAD_TOKENS + CALL_OVERHEAD_TOKENS
+
+
+def worst_case(request: ModelRequest, pricing: Pricing) -> Worst:
+    """The most `request` can use and cost."""
+    prompt = prompt_tokens_at_most(request)
+    return Worst(prompt + request.max_output_tokens, dearest(pricing, prompt, request.max_output_tokens))
+
+
+def scopes(run_uid: str, namespace: str, day: str, run: Budget, shared: Budgets) -> tuple[Scope, ...]:
+    """Who pays for a call of this Run, in the one order in which rows are locked. `day` is YYYY-MM-DD, UTC."""
+    return (
+        Scope(f"run:{run_uid}", "this Run", run.cost_micro_usd, run.tokens, run.steps),
+        Scope(f"ns:{namespace}:{day}", f"namespace '{namespace}' today", shared.namespace_per_day_micro_usd),
+        Scope(f"day:{day}", "all Runs today", shared.day_micro_usd),
+    )
+
+
+def dollars(micro_usd: int) -> str:
+    """`$0.38`; more digits below ten cents, so that a small cost is not shown as nothing."""
+    value = micro_usd / 1_000_000
+    return f"${value:.2f}" if micro_usd >= 100_000 or micro_usd == 0 else f"${value:.4f}"
+
+
+def over_budget(scope: Scope, totals: Totals, worst: Worst) -> str | None:
+    """Why a call does not fit into `scope`, as a sentence a person can act on; None when it fits."""
+    if scope.steps is not None and totals.calls + totals.calls_reserved + 1 > scope.steps:
+        return f"the budget of {scope.what} allows {scope.steps} model calls and all are used; raise budget.steps"
+    left = None if scope.tokens is None else scope.tokens - totals.tokens - totals.output - totals.tokens_reserved
+    if left is not None and worst.tokens > left:
+        return (
+            f"the next model call may take {worst.tokens} tokens, and {max(left, 0)} of the {scope.tokens} tokens of "
+            f"{scope.what} are left; raise budget.tokens"
+        )
+    if scope.cost_micro_usd is None:
+        return None
+    if worst.micro_usd is None:
+        return (
+            f"{scope.what} has a cost budget but the price of this model is unknown; remove budget.costMicroUSD "
+            "(a token budget still binds) or use a model whose price is listed"
+        )
+    money_left = scope.cost_micro_usd - totals.cost - totals.cost_reserved
+    if worst.micro_usd > money_left:
+        return (
+            f"the next model call may cost {dollars(worst.micro_usd)}, and {dollars(max(money_left, 0))} of the "
+            f"{dollars(scope.cost_micro_usd)} of {scope.what} are left; raise the cost budget"
+        )
+    return None
+
+
+def totals_view(totals: Totals, budget: Budget) -> LedgerTotals:
+    """A Run's totals as executor, api and status see them."""
+    spent_tokens = totals.tokens + totals.output + totals.tokens_reserved
+    limit, token_limit = budget.cost_micro_usd, budget.tokens
+    return LedgerTotals(
+        calls=totals.calls,
+        tokens=totals.tokens,
+        cached_prompt_tokens=totals.cached,
+        output_tokens=totals.output,
+        cost_micro_usd=None if totals.unpriced else totals.cost,
+        left_micro_usd=None if limit is None else max(limit - totals.cost - totals.cost_reserved, 0),
+        left_tokens=None if token_limit is None else max(token_limit - spent_tokens, 0),
+    )

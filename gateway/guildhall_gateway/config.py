@@ -1,0 +1,84 @@
+"""What the gateway is told at start: one closed record, read once from `config.json`."""
+
+import os
+from pathlib import Path
+from typing import Annotated, Final
+
+from guildhall_contracts.base import Record
+from guildhall_contracts.model_api import TOKEN_AUDIENCE
+from pydantic import Field, StringConstraints, ValidationError
+
+CONFIG_PATH: Final = "/etc/guildhall/config.json"
+CONFIG_MAX_BYTES: Final = 256 * 1024
+
+Namespace = Annotated[str, StringConstraints(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
+Pattern = Annotated[str, StringConstraints(min_length=3, max_length=160, pattern=r"^[a-z0-9*-]+:[A-Za-z0-9._:/@*-]+$")]
+ProviderName = Annotated[str, StringConstraints(min_length=1, max_length=40, pattern=r"^[a-z0-9-]+$")]
+Url = Annotated[str, StringConstraints(min_length=8, max_length=512, pattern=r"^https?://[^\s]+$")]
+FilePath = Annotated[str, StringConstraints(min_length=1, max_length=1_024)]
+
+
+class Models(Record):
+    """Which gateway models may be called, as shell-style patterns; an empty list allows none."""
+
+    allow: list[Pattern] = Field(default_factory=lambda: ["scripted:*"], max_length=64)
+
+
+class Tls(Record):
+    cert: FilePath = "/etc/guildhall/tls/tls.crt"
+    key: FilePath = "/etc/guildhall/tls/tls.key"
+
+
+class Budgets(Record):
+    """Limits over all Runs of one namespace, and over everything, for each UTC day. Absent: no limit."""
+
+    namespace_per_day_micro_usd: int | None = Field(None, ge=0)
+    day_micro_usd: int | None = Field(None, ge=0)
+
+
+class Ports(Record):
+    """`https` serves executors and the api, `canary` answers and must be unreachable for run pods, `health` is plain."""
+
+    https: int = Field(8443, ge=0, le=65_535)
+    canary: int = Field(8444, ge=0, le=65_535)
+    health: int = Field(8081, ge=0, le=65_535)
+
+
+class Config(Record):
+    """`docs/wiring.md` lists the fields; the chart writes them."""
+
+    namespace: Namespace
+    run_namespaces: list[Namespace] = Field(min_length=1, max_length=256)
+    models: Models = Models()
+    scenarios_dir: FilePath = "/etc/guildhall/scenarios"
+    database_url: str = Field("sqlite+aiosqlite:////var/lib/guildhall/gateway.db", max_length=1_024)
+    blobs_dir: FilePath = "/var/lib/guildhall/blobs"
+    tls: Tls | None = Tls()
+    audience: str = Field(TOKEN_AUDIENCE, min_length=1, max_length=253)
+    api_account: str = Field(min_length=1, max_length=320, pattern=r"^system:serviceaccount:[^:]+:[^:]+$")
+    budgets: Budgets = Budgets()
+    providers_dir: FilePath = "/run/secrets/guildhall"
+    base_urls: dict[ProviderName, Url] = Field(default_factory=dict, max_length=32)
+    ports: Ports = Ports()
+    host: str = Field("0.0.0.0", max_length=64)  # noqa: S104  a pod listens on its own address
+
+
+class ConfigError(Exception):
+    """The configuration cannot be used; the message names the file and the field."""
+
+
+def read_config(path: str | None = None) -> Config:
+    """The Config at `path`, `GUILDHALL_CONFIG` or the fixed place. Raises ConfigError."""
+    where = Path(path or os.environ.get("GUILDHALL_CONFIG", CONFIG_PATH))
+    try:
+        data = where.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"cannot read {where}: {error.strerror}; set GUILDHALL_CONFIG to the file") from error
+    if len(data) > CONFIG_MAX_BYTES:
+        raise ConfigError(f"{where} is {len(data)} bytes; at most {CONFIG_MAX_BYTES} are read")
+    try:
+        return Config.model_validate_json(data)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        field = ".".join(str(part) for part in first["loc"])
+        raise ConfigError(f"{where}: field '{field}': {first['msg']}") from error

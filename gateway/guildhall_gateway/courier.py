@@ -1,0 +1,188 @@
+"""Carries Interventions to executors: takes them in from the watch, answers long polls, writes their status back."""
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Final
+
+from guildhall_contracts.model_api import MailboxItem, MailboxPage
+
+from guildhall_gateway.approval_store import ApprovalStore
+from guildhall_gateway.inbox import Inbox
+from guildhall_gateway.mailbox import Cursor, Turned, cancel_item, judged, news, parse_cursor
+from guildhall_gateway.runs import AnyView, Change, InterventionView, RunSource, RunView, StatusSink
+from guildhall_gateway.watch import utc_now
+
+log = logging.getLogger(__name__)
+
+RETRY_SECONDS: Final = 2.0
+PENDING_MAX_COUNT: Final = 10_000
+OPEN_STATES: Final = (None, "Delivered")
+
+
+class Courier:
+    """One worker takes in, one writes statuses; polls wait on their Run's bell."""
+
+    def __init__(
+        self,
+        inbox: Inbox,
+        approvals: ApprovalStore,
+        source: RunSource,
+        sink: StatusSink,
+        changed: Callable[[str], None],
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self._inbox = inbox
+        self._approvals = approvals
+        self._source = source
+        self._sink = sink
+        self._changed = changed
+        self._clock = clock
+        self._bells: dict[str, asyncio.Event] = {}
+        self._todo: OrderedDict[str, RunView | InterventionView] = OrderedDict()
+        self._work = asyncio.Event()
+        self._statuses: OrderedDict[str, tuple[InterventionView, str, str]] = OrderedDict()
+        self._status_work = asyncio.Event()
+        self._items: dict[str, InterventionView] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    def start(self) -> None:
+        self._source.subscribe(self.hear)
+        for run in self._source.runs():
+            self.hear("set", run)
+        self._tasks = [asyncio.create_task(self._take_in()), asyncio.create_task(self._write_statuses())]
+
+    async def stop(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for bell in self._bells.values():
+            bell.set()
+
+    def healthy(self) -> bool:
+        return not any(task.done() for task in self._tasks)
+
+    def hear(self, change: Change, view: AnyView) -> None:
+        """A change in the cluster; only notes it down."""
+        if change == "gone":
+            if isinstance(view, InterventionView):
+                self._items.pop(view.uid, None)
+            elif isinstance(view, RunView):
+                self._ring(view.uid)
+            return
+        if isinstance(view, InterventionView):
+            self._items[view.uid] = view
+        if isinstance(view, RunView | InterventionView):
+            self._todo[view.uid] = view
+            self._work.set()
+
+    def _ring(self, run: str) -> None:
+        bell = self._bells.get(run)
+        if bell is not None:
+            bell.set()
+
+    async def _take_in(self) -> None:
+        while True:
+            await self._work.wait()
+            self._work.clear()
+            while self._todo:
+                _, view = self._todo.popitem(last=False)
+                try:
+                    await (self._take_run(view) if isinstance(view, RunView) else self._take_item(view))
+                except OSError as error:
+                    log.warning("mailbox: %s", error)
+                    self._todo.setdefault(view.uid, view)
+                    await asyncio.sleep(RETRY_SECONDS)
+                except Exception:
+                    log.exception("mailbox: %s left out", view.uid)
+
+    async def _take_run(self, run: RunView) -> None:
+        if run.cancelled and not run.finished:
+            await self._inbox.add(run.uid, cancel_item(run))
+        for item in self._source.interventions(run.uid):
+            await self._take_item(item)
+        if run.finished:
+            for uid in await self._inbox.unread(run.uid):
+                self._report(uid, "Expired", "the Run ended before its executor read this")
+                await self._inbox.mark_one(uid, "consumed")
+        self._ring(run.uid)
+
+    async def _take_item(self, item: InterventionView) -> None:
+        run = self._source.run(item.run_uid or "")
+        if item.state not in OPEN_STATES or run is None:
+            return
+        answer = judged(item, run)
+        if isinstance(answer, MailboxItem):
+            answer = await self._checked(run, answer) if item.state is None else answer
+        if isinstance(answer, Turned):
+            self._report(item.uid, answer.state, answer.message)
+        elif await self._inbox.add(run.uid, answer):
+            self._ring(run.uid)
+
+    async def _checked(self, run: RunView, item: MailboxItem) -> MailboxItem | Turned:
+        if await self._inbox.has(item.id):
+            return item
+        if item.answer is not None:
+            state = await self._inbox.question_state(run.uid, item.answer.question_id, self._clock())
+            if state == "expired":
+                return Turned("Expired", "the question has expired")
+            if state == "closed":
+                return Turned("Refused", "the question was answered or withdrawn already")
+        if item.approval is not None:
+            refused = await self._approvals.decide(run.uid, item.approval)
+            self._changed(run.uid)
+            if refused is not None:
+                return Turned("Expired" if "expired" in refused else "Refused", refused)
+        return item
+
+    def _report(self, uid: str, state: str, message: str = "") -> None:
+        view = self._items.get(uid)
+        if view is None or view.state == state or len(self._statuses) >= PENDING_MAX_COUNT:
+            return
+        self._statuses[uid] = (view, state, message)
+        self._status_work.set()
+
+    async def _write_statuses(self) -> None:
+        while True:
+            await self._status_work.wait()
+            self._status_work.clear()
+            while self._statuses:
+                uid, (view, state, message) = self._statuses.popitem(last=False)
+                status = {"state": state, "time": utc_now()} | ({"message": message[:1_024]} if message else {})
+                try:
+                    await self._sink.write_intervention(view, status)
+                except OSError as error:
+                    if getattr(error, "status", 0) in (404, 409):
+                        continue  # it is gone; there is nobody to tell
+                    log.warning("status of intervention %s/%s: %s", view.namespace, view.name, error)
+                    self._statuses.setdefault(uid, (view, state, message))
+                    await asyncio.sleep(RETRY_SECONDS)
+
+    async def poll(self, run_uid: str, cursor_text: str, wait_seconds: float) -> MailboxPage:
+        """What is new since the cursor; an empty page after `wait_seconds`."""
+        cursor = parse_cursor(cursor_text)
+        for uid in await self._inbox.mark(run_uid, cursor.read, was="delivered", to="consumed"):
+            self._report(uid, "Consumed")
+        deadline = asyncio.get_running_loop().time() + wait_seconds
+        while True:
+            bell = self._bells.setdefault(run_uid, asyncio.Event())
+            bell.clear()
+            run = self._source.run(run_uid)
+            items, read = await self._inbox.page(run_uid, cursor.read)
+            left = deadline - asyncio.get_running_loop().time()
+            if items or run is None or run.finished or news(cursor, run) or left <= 0:
+                return await self._page(run_uid, run, items, read)
+            try:
+                await asyncio.wait_for(bell.wait(), left)
+            except TimeoutError:
+                continue
+
+    async def _page(self, run_uid: str, run: RunView | None, items: list[MailboxItem], read: int) -> MailboxPage:
+        if items:
+            for uid in await self._inbox.mark(run_uid, read, was="new", to="delivered"):
+                self._report(uid, "Delivered")
+        stored, resend = (run.stored_seq, run.resend_from) if run else (0, None)
+        cursor = Cursor(read, stored, resend or 0)
+        return MailboxPage(items=items, cursor=cursor.text(), stored_seq=stored, resend_from=resend)

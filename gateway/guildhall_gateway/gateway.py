@@ -1,0 +1,182 @@
+"""One gateway put together from its parts; started and stopped in order."""
+
+import asyncio
+import logging
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+from guildhall_contracts.guild import DEFAULT_BUDGET, Budget, resolved_budget
+from guildhall_contracts.model_api import LedgerTotals, ModelReply, ModelRequest
+from guildhall_contracts.run import Awaiting
+
+from guildhall_gateway.approval_store import ApprovalStore
+from guildhall_gateway.blobs import Blobs
+from guildhall_gateway.budget import totals_view
+from guildhall_gateway.calls import CANCELLED, LiveCall, ModelCalls, Timeouts
+from guildhall_gateway.config import Config
+from guildhall_gateway.courier import Courier
+from guildhall_gateway.identity import Authenticator, IdentitySource
+from guildhall_gateway.inbox import Inbox
+from guildhall_gateway.ledger import Ledger
+from guildhall_gateway.problems import Refused, lagging
+from guildhall_gateway.providers.route import Providers
+from guildhall_gateway.runs import AnyView, Change, RunSource, RunView, StatusSink
+from guildhall_gateway.store import Store
+from guildhall_gateway.usage import UsageWriter
+
+log = logging.getLogger(__name__)
+
+BUDGETS_KEPT_MAX_COUNT: Final = 4_096
+SWEEP_SECONDS: Final = 5.0
+STOP_GRACE_SECONDS: Final = 20.0
+
+
+def budget_of(run: RunView, source: RunSource) -> Budget | None:
+    """The budget a Run's spec and its Guild give; None while the Guild is not seen."""
+    if run.guild_ref is None:
+        return resolved_budget(run.budget, run.inline_defaults)
+    guild = source.guild(run.namespace, run.guild_ref)
+    return None if guild is None else resolved_budget(run.budget, guild.defaults)
+
+
+class Gateway:
+    """The parts, wired. `source` and `identity` are the two doors to the cluster; local mode has others."""
+
+    no_budget: Final = DEFAULT_BUDGET
+
+    def __init__(
+        self,
+        config: Config,
+        source: RunSource,
+        identity: IdentitySource,
+        sink: StatusSink,
+        *,
+        timeouts: Timeouts = Timeouts(),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
+        self.config = config
+        self.source = source
+        self.clock = clock
+        self.store = Store(config.database_url)
+        self.ledger = Ledger(self.store)
+        self.inbox = Inbox(self.store)
+        self.approvals = ApprovalStore(self.store, clock)
+        self.blobs = Blobs(self.store, Path(config.blobs_dir))
+        self.authenticator = Authenticator(identity, source, config.api_account)
+        self.usage = UsageWriter(source, sink, self._figures)
+        self.courier = Courier(self.inbox, self.approvals, source, sink, self._person_waits, clock)
+        self.calls = ModelCalls(
+            self.ledger,
+            Providers(config).find,
+            allow=list(config.models.allow),
+            shared=config.budgets,
+            settled=self.usage.changed,
+            timeouts=timeouts,
+            clock=clock,
+        )
+        self._budgets: OrderedDict[str, Budget] = OrderedDict()
+        self._over: asyncio.Queue[RunView] = asyncio.Queue()
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Open the store, settle what an earlier gateway left, begin to listen to the cluster. Raises OSError."""
+        await self.store.open()
+        self.blobs.open()
+        await self.ledger.beat(self.clock())
+        self.source.subscribe(self._hear)
+        self.courier.start()
+        self.usage.start()
+        for uid in await self.ledger.settle_orphans(self.clock()):
+            self.usage.changed(uid)
+        self._tasks = [asyncio.create_task(self._sweep()), asyncio.create_task(self._clean())]
+
+    async def stop(self, grace_seconds: float = STOP_GRACE_SECONDS) -> None:
+        """Let calls end, settle them, write last statuses."""
+        await self.calls.close(grace_seconds)
+        await self.courier.stop()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.usage.stop()
+        await self.ledger.retire()
+        await self.store.close()
+
+    def healthy(self) -> bool:
+        """Whether every watch and worker lives."""
+        workers = not any(task.done() for task in self._tasks)
+        return workers and self.source.healthy() and self.courier.healthy() and self.usage.healthy()
+
+    async def start_call(self, run: RunView, request: ModelRequest) -> LiveCall | ModelReply:
+        """A model call of a Run. Raises Refused."""
+        call = await self.calls.start(run, await self.budget(run), request)
+        now = self.source.run(run.uid)
+        if now is None or now.cancelled or now.finished:
+            self.calls.cut(run.uid)  # it was cancelled while we reserved
+        return call
+
+    async def budget(self, run: RunView) -> Budget:
+        """The Run's budget, frozen when first needed. Raises Refused while its Guild is not seen."""
+        kept = self._budgets.get(run.uid) or await self.ledger.budget(run.uid)
+        if kept is None:
+            wanted = budget_of(run, self.source)
+            if wanted is None:
+                raise Refused(lagging(f"Guild '{run.guild_ref}'"))
+            kept = await self.ledger.freeze_budget(run.uid, run.namespace, run.name, wanted, self.clock())
+        self._budgets[run.uid] = kept
+        while len(self._budgets) > BUDGETS_KEPT_MAX_COUNT:
+            self._budgets.popitem(last=False)
+        return kept
+
+    async def _figures(self, run: RunView) -> tuple[LedgerTotals, Awaiting]:
+        budget = self._budgets.get(run.uid) or await self.ledger.budget(run.uid) or self.no_budget
+        over = run.finished
+        questions = 0 if over else await self.inbox.open_questions(run.uid, self.clock())
+        approvals = 0 if over else await self.approvals.open_count(run.uid)
+        totals = totals_view(await self.ledger.totals(run.uid), budget)
+        return totals, Awaiting(questions=questions, approvals=approvals)
+
+    def _person_waits(self, run: str) -> None:
+        self.usage.changed(run, now=True)
+
+    def _hear(self, change: Change, view: AnyView) -> None:
+        if not isinstance(view, RunView):
+            return
+        if change == "gone" or view.cancelled or view.finished:
+            self.calls.cut(view.uid, CANCELLED)
+        if change == "gone":
+            self.usage.forget(view.uid)
+            self._over.put_nowait(view)
+        elif view.finished and view.uid in self._budgets:
+            self._budgets.pop(view.uid)
+            self.usage.changed(view.uid, now=True)
+            self._over.put_nowait(view)
+
+    async def _clean(self) -> None:
+        """Delete replies of Runs that are over, and the blobs of those that are gone."""
+        while True:
+            run = await self._over.get()
+            try:
+                await self.ledger.forget_replies(run.uid)
+                if self.source.run(run.uid) is None:
+                    await self.blobs.drop(run.uid)
+            except Exception:
+                log.exception("cleaning up after run %s", run.uid)
+
+    async def _sweep(self) -> None:
+        """Every few seconds: show that we live, close what has expired, settle what dead gateways left."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            try:
+                now = self.clock()
+                await self.ledger.beat(now)
+                await self.approvals.expire()
+                for uid in await self.inbox.runs_with_expired_questions(now):
+                    self.usage.changed(uid, now=True)
+                if not self.store.sqlite:
+                    for uid in await self.ledger.settle_orphans(now):
+                        self.usage.changed(uid)
+            except Exception:
+                log.exception("sweep")

@@ -1,0 +1,184 @@
+"""Who is calling. Guards against tokens of other pods, other audiences, other addresses and of Runs that are over.
+
+`decide` is pure; `Authenticator` asks the IdentitySource and the RunSource, caches token reviews for seconds, and
+counts those it turned away. A review says only whose token it is: pod, Run and cancellation are looked at every time.
+"""
+
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+from guildhall_contracts import limits
+
+from guildhall_gateway.problems import UNAUTHENTICATED, Refusal, lagging, refusal
+from guildhall_gateway.runs import PodView, RunSource, RunView
+
+TOKEN_MAX_BYTES: Final = 16 * 1024
+REVIEW_CACHE_SECONDS: Final = 10.0
+REVIEW_CACHE_MAX_COUNT: Final = 4_096
+LAG_MAX_SECONDS: Final = 30.0
+SOURCES_MAX_COUNT: Final = 4_096
+WINDOW_SECONDS: Final = 60.0
+
+Use = Literal["model", "run", "api"]
+"""What a route needs: `model` is dead once the Run is cancelled, `run` lives on until the Run is finished, so that
+the mailbox can deliver the cancel and the patch can be kept; `api` is for the api's account only."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenFacts:
+    """What the issuer vouches for: an account, and the pod the token is bound to."""
+
+    username: str
+    namespace: str = ""
+    pod_name: str = ""
+    pod_uid: str = ""
+
+
+class IdentitySource(Protocol):
+    """Asks the issuer about a token. None: not valid for our audience. Raises OSError when it cannot be asked."""
+
+    async def review(self, token: str) -> TokenFacts | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A caller that may act: the Run its pod works for, or the api's account (`run` None)."""
+
+    run: RunView | None
+    pod: PodView | None
+
+
+def _recorded(pod: PodView, run: RunView) -> Refusal | None:
+    if run.pod_uid == pod.uid:
+        return None
+    newer = pod.attempt > run.attempt
+    return lagging("this pod in the Run's status") if run.pod_uid is None or newer else UNAUTHENTICATED
+
+
+def decide(
+    facts: TokenFacts, pod: PodView | None, run: RunView | None, *, source_ip: str, use: Use
+) -> Caller | Refusal:
+    """Whether the bearer of these facts may call. A 503 means the view lags and the same call may succeed soon."""
+    if not facts.pod_uid:
+        return UNAUTHENTICATED
+    if pod is None:
+        return lagging("this pod")
+    if pod.namespace != facts.namespace or pod.name != facts.pod_name or pod.run is None:
+        return UNAUTHENTICATED
+    if pod.phase in ("Succeeded", "Failed"):
+        return UNAUTHENTICATED
+    if pod.phase != "Running" or not pod.ips:
+        return lagging("this pod running")
+    if source_ip not in pod.ips:
+        return UNAUTHENTICATED
+    if run is None:
+        return lagging("this pod's Run")
+    if run.namespace != pod.namespace or run.finished:
+        return UNAUTHENTICATED
+    unrecorded = _recorded(pod, run)
+    if unrecorded is not None:
+        return unrecorded
+    if run.cancelled and use == "model":
+        return refusal(403, "interrupted", "the Run was cancelled; the gateway makes no more calls for it")
+    return Caller(run, pod)
+
+
+class Turnstile:
+    """Counts per source how often it was turned away within a minute; bounded in sources."""
+
+    def __init__(self, per_minute: int = limits.UNAUTHENTICATED_PER_POD_PER_MINUTE_COUNT) -> None:
+        self._limit = per_minute
+        self._sources: OrderedDict[str, tuple[float, int]] = OrderedDict()
+
+    def spent(self, source: str, now: float) -> bool:
+        """Whether `source` has used up its refusals of this minute."""
+        since, count = self._sources.get(source, (now, 0))
+        return now - since < WINDOW_SECONDS and count >= self._limit
+
+    def count(self, source: str, now: float) -> None:
+        since, count = self._sources.pop(source, (now, 0))
+        self._sources[source] = (now, 1) if now - since >= WINDOW_SECONDS else (since, count + 1)
+        while len(self._sources) > SOURCES_MAX_COUNT:
+            self._sources.popitem(last=False)
+
+
+TOO_MANY = refusal(429, "internal", "too many unauthenticated requests from this address", retry_after_seconds=60.0)
+
+
+def bearer(header: str | None) -> str | None:
+    """The token of an Authorization header, or None for anything else."""
+    if header is None or len(header) > TOKEN_MAX_BYTES:
+        return None
+    scheme, _, token = header.partition(" ")
+    good = scheme.lower() == "bearer" and token and token.isascii() and " " not in token and token.isprintable()
+    return token if good else None
+
+
+class Authenticator:
+    """Turns a token and a source address into a Caller, or the Refusal to answer with."""
+
+    def __init__(
+        self, source: IdentitySource, runs: RunSource, api_account: str, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._source = source
+        self._runs = runs
+        self._api_account = api_account
+        self._clock = clock
+        self._reviews: OrderedDict[bytes, tuple[float, TokenFacts]] = OrderedDict()
+        self._first_seen: OrderedDict[str, float] = OrderedDict()
+        self._turnstile = Turnstile()
+
+    async def caller(self, header: str | None, source_ip: str, use: Use) -> Caller | Refusal:
+        """The Caller behind an Authorization header; never raises for what a stranger sends."""
+        now = self._clock()
+        token = bearer(header)
+        facts = self._cached(token, now) if token else None
+        if facts is None:
+            if self._turnstile.spent(source_ip, now):
+                return TOO_MANY
+            facts = await self._reviewed(token, now) if token else None
+        if isinstance(facts, Refusal):
+            return facts
+        answer = self._judge(facts, source_ip, use, now) if facts else UNAUTHENTICATED
+        if isinstance(answer, Refusal) and answer.status == 401:
+            self._turnstile.count(source_ip, now)
+        return answer
+
+    def _judge(self, facts: TokenFacts, source_ip: str, use: Use, now: float) -> Caller | Refusal:
+        if use == "api":
+            return Caller(None, None) if facts.username == self._api_account else UNAUTHENTICATED
+        pod = self._runs.pod(facts.pod_uid)
+        run = self._runs.run(pod.run) if pod and pod.run else None
+        answer = decide(facts, pod, run, source_ip=source_ip, use=use)
+        if isinstance(answer, Refusal) and answer.status == 503 and self._lagged_out(facts.pod_uid, now):
+            return UNAUTHENTICATED
+        return answer
+
+    def _lagged_out(self, pod_uid: str, now: float) -> bool:
+        since = self._first_seen.setdefault(pod_uid, now)
+        while len(self._first_seen) > SOURCES_MAX_COUNT:
+            self._first_seen.popitem(last=False)
+        return now - since > LAG_MAX_SECONDS
+
+    def _cached(self, token: str, now: float) -> TokenFacts | None:
+        key = hashlib.sha256(token.encode()).digest()
+        until, facts = self._reviews.get(key, (0.0, None))
+        if facts is None or now >= until:
+            self._reviews.pop(key, None)
+            return None
+        return facts
+
+    async def _reviewed(self, token: str, now: float) -> TokenFacts | Refusal | None:
+        try:
+            facts = await self._source.review(token)
+        except OSError:
+            return lagging("the cluster's token review")
+        if facts is not None:
+            self._reviews[hashlib.sha256(token.encode()).digest()] = (now + REVIEW_CACHE_SECONDS, facts)
+            while len(self._reviews) > REVIEW_CACHE_MAX_COUNT:
+                self._reviews.popitem(last=False)
+        return facts

@@ -1,0 +1,213 @@
+"""The few facts the gateway keeps of Runs, their pods, Guilds and Interventions, and the protocol that gives them.
+
+Parsing is total: an object of any shape gives a view or None, so that one broken Run cannot deafen the gateway.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from guildhall_contracts.guild import Budget
+from guildhall_contracts.snapshot import ATTEMPT_LABEL, RUN_LABEL
+from pydantic import ValidationError
+
+_FINISHED = ("True", "False")
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """A Run as the gateway needs it. `pod_uid` is the last attempt's; None before the operator recorded it."""
+
+    uid: str
+    namespace: str
+    name: str
+    cancelled: bool = False
+    finished: bool = False
+    attempt: int = 0
+    pod_uid: str | None = None
+    stored_seq: int = 0
+    resend_from: int | None = None
+    guild_ref: str | None = None
+    budget: Budget | None = None
+    inline_defaults: Budget | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PodView:
+    """A run pod: which Run it claims by label, and whether its address may speak."""
+
+    uid: str
+    namespace: str
+    name: str
+    run: str | None = None
+    attempt: int = 0
+    phase: str = ""
+    ips: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class GuildView:
+    """A Guild's name and its default budget."""
+
+    uid: str
+    namespace: str
+    name: str
+    defaults: Budget | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InterventionView:
+    """An Intervention as it was found; `spec` is judged when it is taken in."""
+
+    uid: str
+    namespace: str
+    name: str
+    created: str
+    run_uid: str | None
+    spec: dict[str, Any]
+    state: str | None = None
+
+
+AnyView = RunView | PodView | GuildView | InterventionView
+Change = Literal["set", "gone"]
+Listener = Callable[[Change, AnyView], None]
+
+
+class RunSource(Protocol):
+    """What the gateway sees of the cluster; local mode has a second implementation."""
+
+    def run(self, uid: str) -> RunView | None: ...
+
+    def pod(self, uid: str) -> PodView | None: ...
+
+    def guild(self, namespace: str, name: str) -> GuildView | None: ...
+
+    def interventions(self, run_uid: str) -> list[InterventionView]: ...
+
+    def runs(self) -> list[RunView]: ...
+
+    def subscribe(self, listener: Listener) -> None: ...
+
+    def healthy(self) -> bool: ...
+
+
+class StatusSink(Protocol):
+    """The two statuses the gateway writes. Raises OSError when the write did not happen."""
+
+    async def write_run(self, run: RunView, status: dict[str, Any]) -> None: ...
+
+    async def write_intervention(self, item: InterventionView, status: dict[str, Any]) -> None: ...
+
+
+def _dict(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None
+
+
+def _count(value: Any) -> int:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else 0
+
+
+def _identity(item: Any) -> tuple[dict[str, Any], str, str, str] | None:
+    meta = _dict(_dict(item).get("metadata"))
+    uid, namespace, name = _text(meta.get("uid")), _text(meta.get("namespace")), _text(meta.get("name"))
+    return None if uid is None or namespace is None or name is None else (meta, uid, namespace, name)
+
+
+def _budget(value: Any) -> Budget | None:
+    if value is None:
+        return None
+    try:
+        return Budget.model_validate(value)
+    except ValidationError:
+        return Budget(cost_micro_usd=0, tokens=1, steps=1)  # an unreadable budget allows nothing
+
+
+def _finished(meta: dict[str, Any], status: dict[str, Any]) -> bool:
+    ended = any(
+        _dict(condition).get("type") == "Succeeded" and _dict(condition).get("status") in _FINISHED
+        for condition in _list(status.get("conditions"))
+    )
+    return ended or bool(status.get("completionTime")) or bool(meta.get("deletionTimestamp"))
+
+
+def parse_run(item: Any) -> RunView | None:
+    """A Run resource as a RunView."""
+    found = _identity(item)
+    if found is None:
+        return None
+    meta, uid, namespace, name = found
+    spec, status = _dict(item.get("spec")), _dict(item.get("status"))
+    attempts = _list(status.get("attempts"))
+    last = _dict(attempts[-1]) if attempts else {}
+    archive = _dict(status.get("archive"))
+    inline = spec.get("guild")
+    return RunView(
+        uid=uid,
+        namespace=namespace,
+        name=name,
+        cancelled=spec.get("cancel") is True,
+        finished=_finished(meta, status),
+        attempt=_count(last.get("number")),
+        pod_uid=None if last.get("endTime") else _text(last.get("podUid")),
+        stored_seq=_count(archive.get("storedSeq")),
+        resend_from=_count(archive.get("resendFrom")) or None,
+        guild_ref=_text(_dict(spec.get("guildRef")).get("name")),
+        budget=_budget(spec.get("budget")),
+        inline_defaults=_budget(_dict(inline).get("defaults")),
+    )
+
+
+def parse_pod(item: Any) -> PodView | None:
+    """A Pod as a PodView."""
+    found = _identity(item)
+    if found is None:
+        return None
+    meta, uid, namespace, name = found
+    status, labels = _dict(item.get("status")), _dict(meta.get("labels"))
+    listed = [_text(_dict(entry).get("ip")) for entry in _list(status.get("podIPs"))]
+    ips = tuple(dict.fromkeys(ip for ip in [_text(status.get("podIP")), *listed] if ip))
+    attempt = labels.get(ATTEMPT_LABEL)
+    return PodView(
+        uid=uid,
+        namespace=namespace,
+        name=name,
+        run=_text(labels.get(RUN_LABEL)),
+        attempt=int(attempt) if isinstance(attempt, str) and attempt.isdecimal() and len(attempt) < 4 else 0,
+        phase=_text(status.get("phase")) or "",
+        ips=ips,
+    )
+
+
+def parse_guild(item: Any) -> GuildView | None:
+    """A Guild's defaults."""
+    found = _identity(item)
+    if found is None:
+        return None
+    _, uid, namespace, name = found
+    return GuildView(uid, namespace, name, _budget(_dict(item.get("spec")).get("defaults")))
+
+
+def parse_intervention(item: Any) -> InterventionView | None:
+    """An Intervention whose spec is not yet believed."""
+    found = _identity(item)
+    if found is None:
+        return None
+    meta, uid, namespace, name = found
+    spec = _dict(item.get("spec"))
+    return InterventionView(
+        uid=uid,
+        namespace=namespace,
+        name=name,
+        created=_text(meta.get("creationTimestamp")) or "",
+        run_uid=_text(_dict(spec.get("runRef")).get("uid")),
+        spec=spec,
+        state=_text(_dict(item.get("status")).get("state")),
+    )
