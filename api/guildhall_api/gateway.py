@@ -53,7 +53,7 @@ class HttpGateway:
     async def _get(self, path: str, limit: int) -> bytes | None:
         body = bytearray()
         try:
-            headers = {"Authorization": f"Bearer {self._token.read_text().strip()}"}  # noqa: ASYNC240  a tiny file
+            headers = {"Authorization": f"Bearer {self._token.read_text().strip()}"}
             async with self._client.stream("GET", path, headers=headers) as response:
                 if response.status_code == 404:
                     return None

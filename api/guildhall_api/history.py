@@ -111,7 +111,7 @@ class History:
             "live": facts.live, "summary": json.dumps(facts.summary), "detail": json.dumps(facts.detail),
             "expires_at": facts.expires_at,
         }  # fmt: skip
-        changed = {name: value for name, value in values.items() if name != "uid"}
+        changed = {name: value for name, value in values.items() if name != "uid" and value is not None}
         statement = self._insert(runs).values(**values, last_seq=0, unreadable=0, intake="{}", sealed=False)
         statement = statement.on_conflict_do_update(index_elements=["uid"], set_=changed).returning(runs.c.id)
         async with self.engine.begin() as connection:
@@ -164,7 +164,8 @@ class History:
     async def expire(self, now: float) -> int:
         """Remove every Run whose time is over, with all that belongs to it; how many."""
         async with self.engine.begin() as connection:
-            done = await connection.execute(delete(runs).where(runs.c.expires_at <= now, ~runs.c.live))
+            over = runs.c.expires_at <= now, ~runs.c.live | runs.c.private
+            done = await connection.execute(delete(runs).where(*over))
             return int(done.rowcount)
 
     # Events
@@ -174,7 +175,10 @@ class History:
         first = intake.unreadable - len(rows)
         async with self.engine.begin() as connection:
             if taken:
-                values = [{"run_id": key, "seq": each.seq, "op": each.op, "line": each.line} for each in taken]
+                values = [
+                    {"run_id": key, "seq": each.seq, "op": each.op, "type": each.event.type, "line": each.line}
+                    for each in taken
+                ]
                 await connection.execute(self._insert(events).on_conflict_do_nothing(), values)
             if rows:
                 values = [
@@ -217,6 +221,13 @@ class History:
         async with self.engine.connect() as connection:
             found = await connection.execute(statement.order_by(events.c.seq).limit(limit))
             return [(row.seq, row.line) for row in found.all()]
+
+    async def last_of(self, key: int, type_: str) -> bytes | None:
+        """The newest event of a type."""
+        statement = select(events.c.line).where(events.c.run_id == key, events.c.type == type_)
+        async with self.engine.connect() as connection:
+            found: bytes | None = (await connection.execute(statement.order_by(events.c.seq.desc()).limit(1))).scalar()
+        return found
 
     async def rows(self, key: int, seen: int, limit: int = 1_000) -> list[tuple[int, Unreadable]]:
         """Unreadable rows after the first `seen`, with their ordinals."""

@@ -94,7 +94,7 @@ class Viewer:
         self._stalled = False
 
     def offer(self, frame: Frame) -> None:
-        """Queue a frame. A viewer with a full queue gets `resync` instead of all of it, and nothing until it took that."""
+        """Queue a frame. A full queue becomes one `resync`, and nothing is added until the viewer took that."""
         if self._stalled and not frame.last:
             return
         full = len(self._frames) >= STREAM_QUEUE_MAX_COUNT or self._bytes + len(frame.data) > QUEUE_MAX_BYTES

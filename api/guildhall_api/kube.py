@@ -156,6 +156,8 @@ class Kube:
                 if response.is_error:
                     raise _refusal(response.status_code, await response.aread(), f"GET {path}")
                 yield response.aiter_bytes()
+        except httpx.ReadTimeout as error:
+            raise KubeError(0, "Idle", f"GET {path}: nothing came for {idle_seconds} s") from error
         except httpx.HTTPError as error:
             raise KubeError(0, "Unreachable", f"GET {path}: {error!r}") from error
 

@@ -87,8 +87,10 @@ def summary_of(resource: Resource, run: Mapping[str, Any] | None = None, *, live
         label=label_of(name, summary, task), summary=summary, phase=phase_name(resource), reason=reason,
         message=_message(resource, reason), guild=_guild(resource), task=task,
         created_at=text(part(resource, "metadata", "creationTimestamp"), 32),
-        started_at=text(part(status, "startTime"), 32) or None, ended_at=text(part(status, "completionTime"), 32) or None,
-        usage=_record(Usage, part(status, "usage")), changes=changes_of(run) or _record(Changes, part(status, "changes")),
+        started_at=text(part(status, "startTime"), 32) or None,
+        ended_at=text(part(status, "completionTime"), 32) or None,
+        usage=_record(Usage, part(status, "usage")),
+        changes=changes_of(run) or _record(Changes, part(status, "changes")),
         awaiting=_awaiting(resource), live=live, private=part(resource, "spec", "private") is True,
     )  # fmt: skip
 

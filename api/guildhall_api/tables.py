@@ -55,6 +55,7 @@ events: Final = Table(
     _run_key(),
     Column("seq", BigInteger, primary_key=True),
     Column("op", String(11), nullable=True),
+    Column("type", String(64), nullable=False),
     Column("line", LargeBinary, nullable=False),
     Index("events_by_op", "run_id", "op"),
 )  # fmt: skip

@@ -1,0 +1,189 @@
+"""Follows one Run's log until the Run is sealed: read, take in, store, fold, show, report; in that order.
+
+Guards against everything that happens to a log on its way: cut, repeated, rotated, delayed, gone.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator
+from typing import Final
+
+from guildhall_contracts.events import Unreadable
+from sqlalchemy.exc import SQLAlchemyError
+
+from guildhall_api.fold import close
+from guildhall_api.gateway import GatewayClient, GatewayUnavailable
+from guildhall_api.history import History
+from guildhall_api.hub import Item, message
+from guildhall_api.intake import LINE_MAX_BYTES, Taken, is_stamped
+from guildhall_api.kube import KubeError
+from guildhall_api.lines import Line, LineSplitter
+from guildhall_api.live import LiveRun, Target, item_of, model_json
+from guildhall_api.report_status import Reporter
+from guildhall_api.source import RunSource
+from guildhall_api.summaries import closing_status, part
+from guildhall_api.times import now_stamp, stamp_of
+
+log = logging.getLogger(__name__)
+
+RETRY_FIRST_SECONDS: Final = 0.2
+RETRY_MAX_SECONDS: Final = 10.0
+BATCH_MAX_COUNT: Final = 500
+_BLOB_TRIES_COUNT: Final = 3
+
+
+class Kubelet(Exception):  # noqa: N818  it is the kubelet speaking, not a fault of ours
+    """A line without a stamp: the kubelet's own words in place of the log."""
+
+
+class Follower:
+    """Reads the logs of one Run."""
+
+    def __init__(self, run: LiveRun, source: RunSource, history: History, gateway: GatewayClient) -> None:
+        self._run = run
+        self._source = source
+        self._history = history
+        self._gateway = gateway
+        self._drained: set[str] = set()
+        self._delay = RETRY_FIRST_SECONDS
+        self.reporter = Reporter(run, source, time.monotonic)
+
+    async def run(self) -> None:
+        """Until the Run is sealed. Only cancellation ends it before."""
+        reporting = asyncio.create_task(self.reporter.run())
+        try:
+            await self._run.reload(self._history)
+            while not await self._step():
+                pass
+            await self._seal()
+            await self.reporter.report()
+        finally:
+            reporting.cancel()
+
+    async def _step(self) -> bool:
+        """One connection, or one wait; True when nothing more will come."""
+        run = self._run
+        if run.model.ended and not run.intake.holes:
+            return True
+        target = next((each for each in run.targets() if each.uid not in self._drained), None)
+        if target is None:
+            if run.over and not run.intake.holes:
+                return True
+            await self._wait(RETRY_MAX_SECONDS if not run.intake.holes else 1.0)
+            return False
+        run.intake.follow(target.uid, target.attempt)
+        try:
+            await self._read(target)
+        except (KubeError, Kubelet) as error:
+            await self._failed(target, error)
+        except SQLAlchemyError:
+            log.exception("storing events of Run %s failed; reading again from what is stored", run.uid)
+            await self._backoff()
+            await run.reload(self._history)
+        return False
+
+    async def _failed(self, target: Target, error: Exception) -> None:
+        if isinstance(error, KubeError) and error.status == 404:
+            log.warning("the log of pod %s of Run %s is gone", target.pod, self._run.uid)
+            self._drained.add(target.uid)
+            return
+        log.info(
+            "the log of pod %s of Run %s broke off, again in %.1f s: %s", target.pod, self._run.uid, self._delay, error
+        )
+        await self._backoff()
+
+    async def _backoff(self) -> None:
+        await asyncio.sleep(self._delay)
+        self._delay = min(RETRY_MAX_SECONDS, self._delay * 2)
+
+    async def _wait(self, seconds: float) -> None:
+        self._run.changed.clear()
+        try:
+            await asyncio.wait_for(self._run.changed.wait(), seconds)
+        except TimeoutError:
+            return
+
+    async def _read(self, target: Target) -> None:
+        """One connection to the log, to its end. A pod that had ended before it was opened has been read whole."""
+        run, ended_before = self._run, target.ended
+        before = run.cursor
+        async with self._source.log(run.namespace, target.pod, run.intake.since()) as chunks:
+            await self._take_all(chunks, ended=ended_before)
+        if ended_before:
+            self._drained.add(target.uid)
+        elif run.cursor == before:
+            await self._backoff()
+
+    async def _take_all(self, chunks: AsyncIterator[bytes], *, ended: bool) -> None:
+        splitter = LineSplitter(LINE_MAX_BYTES)
+        async for chunk in chunks:
+            batch: list[Line] = []
+            for line in splitter.feed(chunk):
+                if not is_stamped(line):
+                    await self._store(batch)
+                    raise Kubelet(line.data[:200].decode("utf-8", "backslashreplace"))
+                batch.append(line)
+                if len(batch) >= BATCH_MAX_COUNT:
+                    await self._store(batch)
+                    batch = []
+            await self._store(batch)
+            if self._run.model.ended and not self._run.intake.holes:
+                return
+        rest = splitter.rest()
+        if rest is not None and is_stamped(rest) and ended:
+            await self._store([rest])  # a line the executor could not end
+
+    async def _store(self, lines: list[Line]) -> None:
+        """Store a batch, then fold it, then show it."""
+        run, taken, rows = self._run, list[Taken](), list[Unreadable]()
+        items: list[Item] = []
+        last, repaired = run.intake.last_seq, False
+        for line in lines:
+            thing = run.intake.take(line)
+            if isinstance(thing, Unreadable):
+                rows.append(thing)
+            elif thing is not None:
+                taken.append(thing)
+                repaired = repaired or thing.seq <= last
+            if thing is not None:
+                items.append(item_of(run.cursor, thing))
+        if not items:
+            return
+        await self._history.append(run.key, run.intake, taken, rows)
+        self._delay = RETRY_FIRST_SECONDS
+        if repaired:
+            await run.refold(self._history)
+            run.channel.resync("repaired")
+        else:
+            run.take_in(taken)
+            run.channel.publish(items)
+        self.reporter.note(sum(len(each.line) for each in taken))
+
+    async def _seal(self) -> None:
+        """Keep the fold. A log without an end is closed with what the Run resource says."""
+        run = self._run
+        if not run.model.ended:
+            ended_at = part(run.resource, "status", "completionTime")
+            close(run.model, stamp_of(ended_at) or now_stamp(), closing_status(run.resource))
+            run.run_wire = run.model.run_to_wire()
+        await self._keep_patch()
+        full, slim = await asyncio.to_thread(lambda: (model_json(run.model), model_json(run.model, slim=True)))
+        await self._history.seal(run.key, run.run_wire, full, slim)
+        run.sealed = True
+        run.channel.tell(message("end", {"lastSeq": run.intake.last_seq}, last=True))
+
+    async def _keep_patch(self) -> None:
+        sha256 = self._run.run_wire.get("patchSHA256")
+        if sha256 is None or await self._history.blob(self._run.key, sha256) is not None:
+            return
+        for attempt in range(_BLOB_TRIES_COUNT):
+            try:
+                data = await self._gateway.blob(self._run.uid, sha256)
+            except GatewayUnavailable as error:
+                log.warning("the patch of Run %s is not kept yet: %s", self._run.uid, error)
+                await asyncio.sleep(attempt)
+                continue
+            if data is not None:
+                await self._history.put_blob(self._run.key, sha256, data)
+            return

@@ -1,0 +1,207 @@
+"""Keeps the Runs that exist: takes the watches' changes, updates history's rows, starts and ends followers."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from guildhall_contracts.snapshot import RUN_LABEL
+from pydantic import ValidationError
+from sqlalchemy.exc import SQLAlchemyError
+
+from guildhall_api.config import Config
+from guildhall_api.follower import Follower
+from guildhall_api.gateway import GatewayClient
+from guildhall_api.history import History, StoredRun
+from guildhall_api.hub import message
+from guildhall_api.live import LiveRun
+from guildhall_api.resources import Resource
+from guildhall_api.source import Change, RunSource
+from guildhall_api.summaries import facts_of, part
+
+log = logging.getLogger(__name__)
+
+_RETRY_SECONDS: Final = 5.0
+_EXPIRE_SECONDS: Final = 60.0
+
+
+class Keeper:
+    """Every Run of the cluster, by uid, and every Guild."""
+
+    def __init__(
+        self, config: Config, source: RunSource, history: History, gateway: GatewayClient,
+        clock: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
+        self._config = config
+        self._source = source
+        self._history = history
+        self._gateway = gateway
+        self._clock = clock
+        self._followers: dict[str, asyncio.Task[None]] = {}
+        self._early_pods: dict[str, dict[str, Resource]] = {}
+        self.runs: dict[str, LiveRun] = {}
+        self.guilds: dict[tuple[str, str], Resource] = {}
+        self.synced: set[tuple[str, str]] = set()
+
+    @property
+    def ready(self) -> bool:
+        """Whether every kind and namespace was listed once."""
+        return len(self.synced) == 3 * len(self._config.run_namespaces)
+
+    def by_name(self, namespace: str, name: str) -> LiveRun | None:
+        """The Run of that name that exists now."""
+        return next((run for run in self.runs.values() if run.name == name and run.namespace == namespace), None)
+
+    async def run(self) -> None:
+        """For ever: take changes as they come; expire what is over."""
+        expiring = asyncio.create_task(self._expire_forever())
+        try:
+            async for change in self._source.changes():
+                await self._take(change)
+        finally:
+            expiring.cancel()
+            for task in self._followers.values():
+                task.cancel()
+            await asyncio.gather(*self._followers.values(), return_exceptions=True)
+
+    async def _take(self, change: Change) -> None:
+        """One change; a database that fails is tried again, for a lost change is never sent twice."""
+        while True:
+            try:
+                await self._dispatch(change)
+                break
+            except SQLAlchemyError:
+                log.exception("a change of %s in %s could not be stored; trying again", change.kind, change.namespace)
+                await asyncio.sleep(_RETRY_SECONDS)
+        if change.verb == "synced":
+            self.synced.add((change.kind, change.namespace))
+
+    async def _dispatch(self, change: Change) -> None:
+        if change.kind == "guilds":
+            self._take_guilds(change)
+        elif change.kind == "pods":
+            self._take_pods(change)
+        else:
+            await self._take_runs(change)
+
+    def _take_guilds(self, change: Change) -> None:
+        if change.verb == "synced":
+            self.guilds = {key: guild for key, guild in self.guilds.items() if key[0] != change.namespace}
+        for guild in change.items:
+            key = (change.namespace, str(part(guild, "metadata", "name")))
+            if change.verb == "deleted":
+                self.guilds.pop(key, None)
+            else:
+                self.guilds[key] = guild
+
+    def _take_pods(self, change: Change) -> None:
+        if change.verb == "synced":
+            self._early_pods.clear()
+            for known in self.runs.values():
+                if known.namespace == change.namespace:
+                    known.pods.clear()
+                    known.changed.set()
+        for pod in change.items:
+            uid, run_uid = part(pod, "metadata", "uid"), part(pod, "metadata", "labels", RUN_LABEL)
+            if not isinstance(uid, str) or not isinstance(run_uid, str):
+                continue
+            run = self.runs.get(run_uid)
+            pods = run.pods if run is not None else self._early_pods.setdefault(run_uid, {})
+            pods[uid] = pod | {"deleted": True} if change.verb == "deleted" else pod
+            if run is not None:
+                run.changed.set()
+            elif change.verb == "deleted":
+                self._early_pods.pop(run_uid, None)
+
+    async def _take_runs(self, change: Change) -> None:
+        if change.verb == "deleted":
+            for resource in change.items:
+                await self._gone(str(part(resource, "metadata", "uid")))
+            return
+        known: dict[str, StoredRun] = {}
+        if change.verb == "synced":
+            known = {stored.uid: stored for stored in await self._history.live_runs(change.namespace)}
+            there = {str(part(resource, "metadata", "uid")) for resource in change.items}
+            here = {uid for uid, run in self.runs.items() if run.namespace == change.namespace}
+            for uid in (set(known) | here) - there:
+                await self._gone(uid)
+        for resource in change.items:
+            await self._put(resource, known)
+
+    async def _put(self, resource: Resource, known: dict[str, StoredRun]) -> None:
+        part(resource, "metadata", "managedFields") and resource["metadata"].pop("managedFields")
+        uid = str(part(resource, "metadata", "uid"))
+        try:
+            run = self.runs.get(uid) or await self._add(resource, known.get(uid))
+            facts = facts_of(resource, run.run_wire)
+        except ValidationError as error:
+            log.warning("Run %s breaks the contract and is left out: %s", uid, error)
+            return
+        run.resource = resource
+        run.changed.set()
+        if facts.summary != run.summary:
+            await self._history.put_run(facts)
+            run.summary = facts.summary
+            run.channel.tell(message("status", facts.summary))
+
+    async def _add(self, resource: Resource, stored: StoredRun | None) -> LiveRun:
+        facts = facts_of(resource)
+        stored = stored or await self._history.find(uid=facts.uid)
+        if stored is None:
+            await self._history.put_run(facts)
+            stored = await self._history.find(uid=facts.uid)
+        assert stored is not None  # noqa: S101  just put
+        run = self.runs[facts.uid] = LiveRun(resource, stored)
+        run.pods = self._early_pods.pop(facts.uid, {})
+        if run.sealed:
+            run.run_wire = {"summary": stored.summary.get("summary", "")}
+        else:
+            self._followers[facts.uid] = asyncio.create_task(self._follow(run))
+        return run
+
+    async def _follow(self, run: LiveRun) -> None:
+        """One Run's follower, started again if it breaks: one broken Run harms no other."""
+        while not run.sealed:
+            try:
+                await Follower(run, self._source, self._history, self._gateway).run()
+            except Exception:
+                log.exception("following Run %s broke; again in %.0f s", run.uid, _RETRY_SECONDS)
+                await asyncio.sleep(_RETRY_SECONDS)
+        await self._sealed(run)
+
+    async def _sealed(self, run: LiveRun) -> None:
+        self._followers.pop(run.uid, None)
+        private = part(run.resource, "spec", "private") is True
+        expires_at = self._clock() + self._private_seconds(run) if private else None
+        facts = replace(facts_of(run.resource, run.run_wire), expires_at=expires_at)
+        run.summary = facts.summary
+        await self._history.put_run(facts)
+        run.channel.tell(message("status", facts.summary))
+        if run.deleted:
+            await self._gone(run.uid)
+
+    async def _gone(self, uid: str) -> None:
+        """The resource is deleted. The follower goes on until the log has ended, then this is called again."""
+        run = self.runs.get(uid)
+        if run is not None and not run.sealed:
+            run.deleted = True
+            run.changed.set()
+            return
+        self.runs.pop(uid, None)
+        private = run is not None and part(run.resource, "spec", "private") is True
+        seconds = self._private_seconds(run) if run is not None and private else self._config.retain_seconds
+        await self._history.gone(uid, self._clock() + seconds)
+
+    def _private_seconds(self, run: LiveRun) -> int:
+        wanted = part(run.resource, "spec", "retainSeconds")
+        return wanted if isinstance(wanted, int) else self._config.private_retain_seconds
+
+    async def _expire_forever(self) -> None:
+        while True:
+            try:
+                await self._history.expire(self._clock())
+            except SQLAlchemyError:
+                log.exception("expiring old Runs failed")
+            await asyncio.sleep(_EXPIRE_SECONDS)
