@@ -16,7 +16,7 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 from images.imaging.builders import choose  # noqa: E402
 from images.imaging.catalog import CATALOG, ROOT  # noqa: E402
 from images.imaging.errors import ImageError  # noqa: E402
-from images.imaging.pipeline import Built, Settings, make  # noqa: E402
+from images.imaging.pipeline import Built, Settings, chart_values, make  # noqa: E402
 
 CACHE = Path.home() / ".cache" / "guildhall" / "images"
 
@@ -29,6 +29,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--refresh-base", action="store_true", help="make the Debian base anew (security updates)")
     parser.add_argument("--load", action="store_true", help="import the archives into the embedded cluster")
     parser.add_argument("--json", action="store_true", help="print the table as JSON")
+    parser.add_argument("--values", type=Path, metavar="FILE", help="write the references as values for Helm")
     arguments = parser.parse_args()
     if unknown := [name for name in arguments.names if name not in CATALOG]:
         parser.error(f"no image {', '.join(unknown)}; there are: {', '.join(CATALOG)}")
@@ -45,7 +46,7 @@ def _build(arguments: argparse.Namespace) -> list[Built]:
 
 
 def _load(built: list[Built]) -> None:
-    command = [sys.executable, str(ROOT / "tests" / "cluster" / "cluster.py"), "load"]
+    command = [sys.executable, str(ROOT / "tests" / "cluster" / "cluster.py"), "load", "--missing"]
     if subprocess.run([*command, *(image.archive for image in built)], check=False).returncode != 0:
         raise ImageError("the images were built but not imported; is the embedded cluster up?")
 
@@ -67,6 +68,8 @@ def main() -> int:
     except ImageError as error:
         print(f"images: {error}", file=sys.stderr)
         return 1
+    if arguments.values:
+        arguments.values.write_text(json.dumps(chart_values(built), indent=1) + "\n")
     _print(built, arguments.json)
     return 0
 

@@ -11,7 +11,6 @@ from .catalog import PYTHON, ROOT, SANDBOX_WHEELS, Image, Kind
 from .errors import ImageError
 from .shell import run, say
 
-GO_FLAGS = ("-buildvcs=false", "-trimpath", "-ldflags", "-s -w")
 # The providers' clients are thousands of generated classes: their byte code alone keeps the gateway
 # within its size, at the price of tracebacks without source lines there.
 SOURCELESS = ("anthropic", "openai", "google/genai")
@@ -31,7 +30,7 @@ def facts(image: Image) -> list[str]:
                 f"strip {shutil.which('strip') is not None}",
             ]
         case Kind.WORKSHOP:
-            return [run(["go", "env", "GOVERSION", "GOARCH"]), *GO_FLAGS]
+            return [run(["go", "env", "GOVERSION", "GOARCH"], cwd=ROOT / "workshop")]
         case Kind.SANDBOX:
             return [*SANDBOX_WHEELS, platform.machine(), PYTHON]
         case Kind.BUSYBOX:
@@ -116,12 +115,8 @@ def _console(folder: Path) -> None:
 
 
 def _workshop(folder: Path) -> None:
-    listing = ["go", "list", "-f", '{{if eq .Name "main"}}{{.ImportPath}}{{end}}', "./..."]
-    programs = run(listing, cwd=ROOT / "workshop").split()
-    if len(programs) != 1:
-        raise ImageError(f"workshop/ should hold one program, not {len(programs)}: {' '.join(programs)}")
-    argv = ["go", "build", *GO_FLAGS, "-o", str(folder / "workshop"), *programs]
-    run(argv, cwd=ROOT / "workshop", environment={"CGO_ENABLED": "0", "GOWORK": "off"})
+    """The workshop's own build script makes the binary, so that there is one way to build it."""
+    run([ROOT / "workshop" / "build.sh", folder / "guildhall-workshop"], environment={"GOWORK": "off"})
 
 
 def busybox() -> Path:

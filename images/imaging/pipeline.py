@@ -24,6 +24,16 @@ class Built:
     beyondBase: int  # noqa: N815 - the name in the JSON table
 
 
+# The chart's name for an image, where it is not the image's own.
+CHART_NAMES = {"sandbox-python": "sandbox"}
+
+
+def chart_values(built: list[Built]) -> dict[str, dict[str, str]]:
+    """Values for `helm install -f`: each reference under the chart's name for it."""
+    refs = {CHART_NAMES.get(image.name, image.name): image.ref for image in built if image.name != "busybox"}
+    return {"images": {**refs, "pullPolicy": "IfNotPresent"}}
+
+
 @dataclass(frozen=True)
 class Settings:
     """`base` is None for the bases made here, or the reference of one that can be pulled."""

@@ -30,6 +30,7 @@ def _arguments() -> argparse.Namespace:
     status.add_argument("--json", action="store_true")
     commands.add_parser("env", help='print exports for the shell: eval "$(cluster.py env)"')
     load = commands.add_parser("load", help="import image archives")
+    load.add_argument("--missing", action="store_true", help="skip an archive whose references are there already")
     load.add_argument("archives", nargs="+", type=Path)
     enforcer = commands.add_parser("enforcer", help="NetworkPolicy enforcement on or off")
     enforcer.add_argument("to", choices=("on", "off"))
@@ -82,7 +83,7 @@ def _run(arguments: argparse.Namespace, layout: Layout) -> int:
         case "env":
             _print_env(layout)
         case "load":
-            lifecycle.load(layout, arguments.archives)
+            lifecycle.load(layout, arguments.archives, arguments.missing)
         case "enforcer":
             lifecycle.enforcer(layout, arguments.to == "on")
         case "restart":

@@ -99,6 +99,17 @@ def present(layout: Layout, bin_: Path) -> set[str]:
     return set(ctr(layout, bin_, "images", "ls", "-q").split())
 
 
+def references(archive_path: Path) -> set[str]:
+    """The references a docker archive names; empty for any other file."""
+    try:
+        with tarfile.open(archive_path) as opened:
+            member = opened.extractfile("manifest.json")
+            manifest = json.loads(member.read(1 << 20)) if member else []
+    except (KeyError, tarfile.TarError, ValueError):
+        return set()
+    return {tag for image in manifest for tag in image.get("RepoTags") or []}
+
+
 def load(layout: Layout, bin_: Path, path: Path) -> None:
     """Import a docker or OCI archive; pods can use its references with imagePullPolicy Never or IfNotPresent."""
     ctr(layout, bin_, "images", "import", "--no-unpack=false", path)

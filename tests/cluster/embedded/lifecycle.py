@@ -211,11 +211,15 @@ def restart(layout: Layout, name: str) -> None:
     say(f"restarted {name}")
 
 
-def load(layout: Layout, paths: list[Path]) -> None:
-    """Import image archives (docker or OCI)."""
+def load(layout: Layout, paths: list[Path], missing_only: bool) -> None:
+    """Import image archives (docker or OCI); with `missing_only`, those whose references are not there yet."""
     bin_ = require_up(layout)
+    have = images.present(layout, bin_) if missing_only else set()
     for path in paths:
         if not path.is_file():
             raise RefusalError(f"{path} is not an image archive")
+        named = images.references(path) if missing_only else set()
+        if named and named <= have:
+            continue
         images.load(layout, bin_, path)
         say(f"imported {path.name}")
