@@ -1,0 +1,93 @@
+// Package command guards the machine from shell commands: what a command starts, however it hides, ends with the call.
+package command
+
+import (
+	"bytes"
+	"os"
+	"strconv"
+
+	"golang.org/x/sys/unix"
+)
+
+// process is one line of the process table.
+type process struct {
+	pid, parent, group int
+	zombie             bool
+}
+
+// parseStat reads /proc/<pid>/stat; the name in it may hold anything, so fields count from its last ")".
+func parseStat(stat []byte) (process, bool) {
+	open, end := bytes.IndexByte(stat, '('), bytes.LastIndexByte(stat, ')')
+	if open < 1 || end < open {
+		return process{}, false
+	}
+	fields := bytes.Fields(stat[end+1:])
+	if len(fields) < 3 {
+		return process{}, false
+	}
+	pid, err1 := strconv.Atoi(string(bytes.TrimSpace(stat[:open])))
+	parent, err2 := strconv.Atoi(string(fields[1]))
+	group, err3 := strconv.Atoi(string(fields[2]))
+	state := string(fields[0])
+	return process{pid, parent, group, state == "Z" || state == "X"}, err1 == nil && err2 == nil && err3 == nil
+}
+
+// table reads the process table; processes that end meanwhile are left out.
+func table() []process {
+	dir, err := os.Open("/proc")
+	if err != nil {
+		return nil
+	}
+	defer dir.Close()
+	names, _ := dir.Readdirnames(-1)
+	all := make([]process, 0, len(names))
+	for _, name := range names {
+		if name[0] < '0' || name[0] > '9' {
+			continue
+		}
+		stat, err := os.ReadFile("/proc/" + name + "/stat")
+		if err != nil {
+			continue
+		}
+		if one, ok := parseStat(stat); ok {
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// below gives the living descendants of ancestor, itself left out.
+func below(all []process, ancestor int) []process {
+	children := map[int][]process{}
+	for _, one := range all {
+		children[one.parent] = append(children[one.parent], one)
+	}
+	var found []process
+	queue := []int{ancestor}
+	for len(queue) > 0 {
+		for _, child := range children[queue[0]] {
+			queue = append(queue, child.pid)
+			if !child.zombie {
+				found = append(found, child)
+			}
+		}
+		queue = queue[1:]
+	}
+	return found
+}
+
+// signalAll signals processes group by group first: one group signal cannot be outrun by a fork.
+func signalAll(found []process, signal unix.Signal) {
+	groups := map[int]bool{}
+	for _, one := range found {
+		if one.group == one.pid && !groups[one.group] {
+			groups[one.group] = true
+			unix.Kill(-one.group, signal)
+		}
+	}
+	for _, one := range found {
+		if !groups[one.group] {
+			unix.Kill(one.pid, signal)
+		}
+	}
+}
