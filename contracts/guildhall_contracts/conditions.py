@@ -22,6 +22,7 @@ Phase = Literal["Pending", "Queued", "Preparing", "Running", "AwaitingHuman", "S
 Reason = Literal[
     "Pending",  # nothing decided yet
     "Accepted",
+    "SpecInvalid",  # the Run asks for something that does not exist or is not allowed here; the message names the field
     "GuildInvalid",  # the Guild breaks a rule; the message names role and field
     "GuildNotFound",
     "GuildNotAccepted",

@@ -1,0 +1,190 @@
+"""Does what a plan says, in an order that a crash between any two steps cannot turn into harm.
+
+Created once (already there is done), status before anything is deleted, notes last.
+"""
+
+import hashlib
+import json
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from guildhall_contracts.snapshot import SNAPSHOT_FILE
+
+from guildhall_operator.actions import Deletion, EndPod, Note, Plan
+from guildhall_operator.client import APPLY, MERGE, Kube, KubeError
+from guildhall_operator.manifests.owner import API_VERSION
+from guildhall_operator.records import mapping, text
+from guildhall_operator.run_view import RunView
+from guildhall_operator.status import stamp
+from guildhall_operator.store import Store
+
+FIELD_MANAGER: Final = "guildhall-operator"
+NOTE_MAX_CHARS: Final = 1_000
+_PATHS: Final = {
+    "ConfigMap": "/api/v1/namespaces/{}/configmaps",
+    "PersistentVolumeClaim": "/api/v1/namespaces/{}/persistentvolumeclaims",
+    "Job": "/apis/batch/v1/namespaces/{}/jobs",
+    "Run": f"/apis/{API_VERSION}/namespaces/{{}}/runs",
+}
+logger = logging.getLogger(__name__)
+
+
+class CreateRefused(Exception):  # noqa: N818  reads as what it says
+    """The API server refuses an object of a Run for good, or for now (a quota)."""
+
+
+class SnapshotDiffers(Exception):  # noqa: N818  reads as what it says
+    """The frozen snapshot is older than the Guild: its digest is the one that counts."""
+
+    def __init__(self, digest: str) -> None:
+        super().__init__(digest)
+        self.digest = digest
+
+
+def collection(kind: str, namespace: str) -> str:
+    """The path of a collection."""
+    return _PATHS[kind].format(namespace)
+
+
+async def _check_snapshot(kube: Kube, manifest: dict[str, Any]) -> None:
+    meta = manifest["metadata"]
+    found = await kube.call("GET", f"{collection('ConfigMap', meta['namespace'])}/{meta['name']}")
+    there = text(mapping(found.get("data")).get(SNAPSHOT_FILE), 1_000_000)
+    if there == manifest["data"][SNAPSHOT_FILE]:
+        return
+    try:
+        digest = text(mapping(json.loads(there)).get("guildDigest"), 64)
+    except ValueError:
+        digest = ""
+    if digest != json.loads(manifest["data"][SNAPSHOT_FILE])["guildDigest"]:
+        raise SnapshotDiffers(digest)
+
+
+async def create(kube: Kube, store: Store, manifest: dict[str, Any]) -> None:
+    """Creates one object once. Raises CreateRefused, SnapshotDiffers, KubeError."""
+    kind, namespace = manifest["kind"], manifest["metadata"]["namespace"]
+    try:
+        made = await kube.call("POST", collection(kind, namespace), manifest, params={"fieldManager": FIELD_MANAGER})
+    except KubeError as error:
+        if error.code == 409 and error.reason == "AlreadyExists":
+            if kind == "ConfigMap":
+                await _check_snapshot(kube, manifest)
+            return
+        if error.code in {400, 403, 422}:
+            raise CreateRefused(f"{kind} '{manifest['metadata']['name']}': {error.message}") from error
+        raise
+    if kind == "Job":
+        store.put_job(made)
+    elif kind == "PersistentVolumeClaim":
+        store.put_claim(made)
+
+
+async def write_status(kube: Kube, store: Store, run: RunView, status: dict[str, Any]) -> dict[str, Any]:
+    """Server-side apply of the operator's fields; the answer is remembered at once and returned."""
+    body = {
+        "apiVersion": API_VERSION,
+        "kind": "Run",
+        "metadata": {"name": run.name, "namespace": run.namespace, "uid": run.uid},
+        "status": status,
+    }
+    path = f"{collection('Run', run.namespace)}/{run.name}/status"
+    query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+    written = await kube.call("PATCH", path, body, params=query, content_type=APPLY)
+    store.put_run(written)
+    return written
+
+
+async def write_guild_status(kube: Kube, namespace: str, name: str, status: dict[str, Any]) -> dict[str, Any]:
+    """The same for a Guild."""
+    body = {"apiVersion": API_VERSION, "kind": "Guild", "metadata": {"name": name}, "status": status}
+    path = f"/apis/{API_VERSION}/namespaces/{namespace}/guilds/{name}/status"
+    query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+    return await kube.call("PATCH", path, body, params=query, content_type=APPLY)
+
+
+async def end_pod(kube: Kube, store: Store, act: EndPod) -> None:
+    """Lowers the deadline; a pod that is gone or has ended is what was wanted."""
+    path = f"/api/v1/namespaces/{act.namespace}/pods/{act.name}"
+    try:
+        store.put_pod(await kube.call("PATCH", path, {"spec": {"activeDeadlineSeconds": 1}}, content_type=MERGE))
+    except KubeError as error:
+        if error.code != 404:
+            raise
+
+
+async def delete(kube: Kube, store: Store, run: RunView, act: Deletion) -> None:
+    """Deletes one object and what it owns; gone, or another of the same name, is done."""
+    body: dict[str, Any] = {"propagationPolicy": "Background"}
+    if act.uid:
+        body["preconditions"] = {"uid": act.uid}
+    try:
+        await kube.call("DELETE", f"{collection(act.kind, act.namespace)}/{act.name}", body)
+    except KubeError as error:
+        if error.code not in {404, 409}:
+            raise
+    if act.kind == "Job":
+        store.job_deleting(run, act.name)
+    elif act.kind == "PersistentVolumeClaim":
+        store.claim_deleting(act.namespace, act.name)
+
+
+def event_of(run: RunView, note: Note, now: datetime) -> dict[str, Any]:
+    """The Kubernetes Event of a note; its name says what it is about, so that it is made once."""
+    about = hashlib.sha256(f"{run.uid}/{note.attempt}/{note.reason}".encode()).hexdigest()[:16]
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{run.name[:200]}.{about}", "namespace": run.namespace},
+        "involvedObject": {
+            "apiVersion": API_VERSION,
+            "kind": "Run",
+            "name": run.name,
+            "namespace": run.namespace,
+            "uid": run.uid,
+        },
+        "type": "Warning" if note.warning else "Normal",
+        "reason": note.reason,
+        "message": note.message[:NOTE_MAX_CHARS],
+        "firstTimestamp": stamp(now),
+        "lastTimestamp": stamp(now),
+        "count": 1,
+        "source": {"component": FIELD_MANAGER},
+        "reportingComponent": "guildhall.dev/operator",
+        "reportingInstance": FIELD_MANAGER,
+    }
+
+
+async def post_note(kube: Kube, run: RunView, note: Note, now: datetime) -> None:
+    """Posts an Event; one that cannot be posted is logged and the Run goes on."""
+    try:
+        await kube.call("POST", f"/api/v1/namespaces/{run.namespace}/events", event_of(run, note, now))
+    except KubeError as error:
+        if error.code != 409:
+            logger.warning("event %s of Run %s/%s: %s", note.reason, run.namespace, run.name, error)
+
+
+@dataclass(frozen=True, slots=True)
+class Hands:
+    """What acting needs; `wrote` is told of a Run as a status write left it."""
+
+    kube: Kube
+    store: Store
+    wrote: Callable[[dict[str, Any]], None]
+
+
+async def apply(hands: Hands, run: RunView, plan: Plan, now: datetime) -> None:
+    """Raises CreateRefused, SnapshotDiffers and KubeError; then nothing after the failed step was done."""
+    kube, store = hands.kube, hands.store
+    for manifest in plan.create:
+        await create(kube, store, manifest)
+    if plan.status is not None:
+        hands.wrote(await write_status(kube, store, run, plan.status))
+    for pod in plan.end_pods:
+        await end_pod(kube, store, pod)
+    for act in plan.deletions:
+        await delete(kube, store, run, act)
+    for note in plan.notes:
+        await post_note(kube, run, note, now)

@@ -1,0 +1,89 @@
+"""A Run that is over: seal its record, free what it held, remove it when its time has come. Pure.
+
+Guards against deleting the only copy of what a Run did.
+"""
+
+from guildhall_operator.actions import Deletion
+from guildhall_operator.decision import Decision
+from guildhall_operator.follow import current_pod, end_pod
+from guildhall_operator.names import journal_name, workspace_name
+from guildhall_operator.outcome import executor_began, executor_message
+from guildhall_operator.records import PodRecord, mapping, number
+from guildhall_operator.status import seconds_since
+
+
+def _seal(decision: Decision, pod: PodRecord | None) -> None:
+    """Sealed once the api has stored the last event; given up after a bounded wait, mended if it comes later."""
+    draft = decision.draft
+    if draft.is_true("Sealed"):
+        return
+    if not draft.fields.get("startTime") and not executor_began(pod):
+        draft.set("Sealed", "True", "Sealed", "nothing was recorded: the executor never started")
+        return
+    message = executor_message(pod, decision.run)
+    stored = number(mapping(decision.run.status.get("archive")).get("storedSeq"))
+    if message is not None and stored >= message.last_seq:
+        draft.set("Sealed", "True", "Sealed", f"{stored} events are stored")
+        return
+    if draft.get("Sealed"):
+        return
+    limit = decision.observed.config.seal_wait_seconds
+    age = seconds_since(draft.fields.get("completionTime"), decision.now)
+    if age is not None and age < limit:
+        decision.requeue(limit - age)
+        return
+    last = f"of {message.last_seq} " if message else ""
+    what = f"{stored} {last}events are stored after {limit} s; pod and journal are kept until the Run is deleted"
+    draft.set("Sealed", "False", "SealTimeout", what)
+
+
+def _stop(decision: Decision, pod: PodRecord | None) -> None:
+    if pod is not None and executor_began(pod) and pod.container("executor").state != "terminated":
+        end_pod(decision, pod)
+
+
+def _free(decision: Decision) -> None:
+    """Deletes what a sealed Run no longer needs. A claim is freed by the end of its pod, so the Job goes first."""
+    run, observed = decision.run, decision.observed
+    for job in observed.jobs.values():
+        if not job.deleting:
+            decision.deletions.append(Deletion("Job", job.namespace, job.name, job.uid))
+    storage = mapping(mapping(run.spec.get("workspace")).get("storage"))
+    mine = [journal_name(run.name, run.uid)]
+    if storage.get("ephemeral", True) is not False:
+        mine.append(workspace_name(run.name, run.uid))
+    for name in mine:
+        claim = observed.claims.get(name)
+        if claim is not None and claim.run == run.uid and not claim.deleting:
+            decision.deletions.append(Deletion("PersistentVolumeClaim", run.namespace, name))
+
+
+def ttl_seconds(decision: Decision) -> int | None:
+    """How long a finished Run is kept; None for ever. A private Run is kept no longer than it allows."""
+    spec, default = decision.run.spec, decision.observed.config.ttl_seconds_after_finished
+    chosen = number(spec["ttlSecondsAfterFinished"]) if "ttlSecondsAfterFinished" in spec else default
+    retain = number(spec["retainSeconds"]) if spec.get("private") is True and "retainSeconds" in spec else None
+    given = [value for value in (chosen, retain) if value is not None]
+    return min(given) if given else None
+
+
+def _expire(decision: Decision) -> None:
+    ttl = ttl_seconds(decision)
+    age = seconds_since(decision.draft.fields.get("completionTime"), decision.now)
+    if ttl is None or age is None or not decision.draft.get("Sealed"):
+        return
+    if age >= ttl:
+        run = decision.run
+        decision.deletions.append(Deletion("Run", run.namespace, run.name, run.uid))
+    else:
+        decision.requeue(ttl - age)
+
+
+def finish(decision: Decision) -> None:
+    """The stage after the end."""
+    pod = current_pod(decision)
+    _stop(decision, pod)
+    _seal(decision, pod)
+    if decision.draft.is_true("Sealed"):
+        _free(decision)
+    _expire(decision)

@@ -1,0 +1,237 @@
+"""A Run that has a Job: what its pod proves, why it stops, and how it ends. Pure."""
+
+from typing import Final
+
+from guildhall_contracts.conditions import RETRYABLE_REASONS, Reason
+from guildhall_contracts.gate import PrepareMessage
+from guildhall_contracts.limits import DEADLINE_GRACE_SECONDS, WORKSHOP_RESTARTS_MAX_COUNT
+
+from guildhall_operator.actions import Deletion, EndPod
+from guildhall_operator.admit import Refusal, isolation_verdict, parse_guild, parse_spec
+from guildhall_operator.decision import Decision
+from guildhall_operator.outcome import Outcome, executor_began, outcome, prepare_message, vanished
+from guildhall_operator.records import JobRecord, PodRecord, mapping, number
+from guildhall_operator.stalls import Stall, stall
+from guildhall_operator.start import begin_attempt, budget_seconds
+from guildhall_operator.status import seconds_since
+
+COALESCE_SECONDS: Final = 2.0  # prepare's proof and the executor's start are one status write where they are close
+CANARY_SLACK_SECONDS: Final = 10.0
+LOST_JOB_SECONDS: Final = 5.0
+
+
+def current_pod(decision: Decision) -> PodRecord | None:
+    """The pod of the current attempt: the recorded one, else the first seen."""
+    attempt = decision.draft.attempt
+    mine = [pod for pod in decision.observed.pods if pod.attempt == attempt.get("number")]
+    recorded = attempt.get("podUid")
+    if recorded:
+        return next((pod for pod in mine if pod.uid == recorded), None)
+    return min(mine, key=lambda pod: (pod.created, pod.name), default=None)
+
+
+def current_job(decision: Decision) -> JobRecord | None:
+    return decision.observed.jobs.get(str(decision.draft.attempt.get("job")))
+
+
+def end_pod(decision: Decision, pod: PodRecord | None) -> None:
+    """Stops a pod without losing its log; once is enough."""
+    if pod is not None and not pod.ended and not pod.deleting and pod.deadline_seconds != 1:
+        decision.end_pods.append(EndPod(pod.namespace, pod.name))
+
+
+def _delete_job(decision: Decision, job: JobRecord | None) -> None:
+    if job is not None and not job.deleting:
+        decision.deletions.append(Deletion("Job", job.namespace, job.name, job.uid))
+
+
+def _try_again(decision: Decision, pod: PodRecord | None, reason: Reason) -> bool:
+    """A new attempt for an infrastructure cause, if the agent had not begun; False where there is none to make."""
+    attempts = decision.draft.fields["attempts"]
+    spec = parse_spec({**decision.run.spec, "task": "-"})
+    if isinstance(spec, Refusal) or len(attempts) >= decision.observed.config.attempts_max_count:
+        return False
+    found = parse_guild(decision.observed.guild) if decision.observed.guild is not None else None
+    guild = None if isinstance(found, Refusal) else found
+    deadline = pod.deadline_seconds if pod and pod.deadline_seconds else 0
+    seconds = deadline - DEADLINE_GRACE_SECONDS if deadline > DEADLINE_GRACE_SECONDS else budget_seconds(spec, guild)
+    decision.draft.attempt["reason"] = reason
+    decision.draft.attempt["endTime"] = decision.draft.now
+    _delete_job(decision, current_job(decision))
+    begin_attempt(decision, spec, seconds, f"attempt {len(attempts) + 1} after {reason}")
+    return True
+
+
+def give_up(decision: Decision, pod: PodRecord | None, end: Outcome) -> None:
+    """Ends the attempt, and the Run with it unless another attempt may follow."""
+    may_retry = end.retry and end.reason in RETRYABLE_REASONS and not executor_began(pod) and not decision.run.cancelled
+    if may_retry and _try_again(decision, pod, end.reason):
+        return
+    decision.draft.end(end.status, end.reason, end.message, end.at)
+    end_pod_unless_over(decision, pod)
+
+
+def end_pod_unless_over(decision: Decision, pod: PodRecord | None) -> None:
+    """An executor that ended lets its pod end by itself; everything else is stopped."""
+    if pod is not None and pod.container("executor").state == "terminated":
+        return
+    if executor_began(pod):
+        end_pod(decision, pod)
+
+
+def _canary_proven(decision: Decision, pod: PodRecord) -> bool:
+    """Whether the canary answered the operator while `prepare` was refused by it."""
+    age = decision.observed.canary_age_seconds
+    since = seconds_since(pod.container("prepare").started_at, decision.now)
+    return age is not None and since is not None and age <= since + CANARY_SLACK_SECONDS
+
+
+def _workspace_text(message: PrepareMessage) -> str:
+    found = message.workspace
+    return f"{found.files} files, {found.content_bytes} bytes" if found else ""
+
+
+def _proof_text(message: PrepareMessage) -> str:
+    refused = [f"{item.name} {item.last} x{item.denied_in_a_row}" for item in message.targets]
+    return "denied: " + ", ".join(refused) if refused else "no target was tried"
+
+
+def _proven(decision: Decision, pod: PodRecord) -> None:
+    """Takes `prepare`'s evidence into the status."""
+    message = prepare_message(pod)
+    draft = decision.draft
+    if message is None or message.outcome != "passed" or draft.get("IsolationVerified").get("status") != "Unknown":
+        return
+    if not executor_began(pod) and not decision.waited("prepared", COALESCE_SECONDS):
+        return
+    draft.set("WorkspaceReady", "True", "WorkspaceReady", _workspace_text(message))
+    if not decision.observed.config.isolation.require:
+        what = "isolation.require is false: " + _proof_text(message)
+        draft.set("IsolationVerified", "False", "IsolationNotRequired", what)
+    elif _canary_proven(decision, pod):
+        draft.set("IsolationVerified", "True", "Verified", _proof_text(message))
+    elif decision.waited("canary", decision.observed.config.waits.canary_seconds):
+        what = "the canary did not answer the operator either, so its silence in the pod proves nothing"
+        draft.set("IsolationVerified", "False", "NotVerified", what)
+        give_up(decision, pod, Outcome("False", "NotVerified", what))
+
+
+def _progress(decision: Decision, pod: PodRecord) -> None:
+    draft, attempt = decision.draft, decision.draft.attempt
+    if attempt.get("podUid") != pod.uid:
+        attempt["pod"], attempt["podUid"] = pod.name, pod.uid
+    _proven(decision, pod)
+    executor = pod.container("executor")
+    if executor_began(pod):
+        if pod.node:
+            attempt["node"] = pod.node
+        attempt["startTime"] = executor.started_at
+        draft.fields.setdefault("startTime", executor.started_at)
+        draft.set("Running", "True", "Started", "")
+        if draft.is_true("Queued"):
+            draft.set("Queued", "False", "Started", "")
+
+
+def _awaiting(decision: Decision) -> None:
+    found = mapping(decision.run.status.get("awaiting"))
+    approvals, questions = number(found.get("approvals")), number(found.get("questions"))
+    if approvals > 0:
+        decision.draft.set("AwaitingHuman", "True", "ApprovalOpen", f"{approvals} approvals wait for a person")
+    elif questions > 0:
+        decision.draft.set("AwaitingHuman", "True", "QuestionOpen", f"{questions} questions wait for a person")
+    elif decision.draft.get("AwaitingHuman"):
+        decision.draft.set("AwaitingHuman", "False", "NothingOpen", "")
+
+
+def _stalled(decision: Decision, pod: PodRecord | None, found: Stall) -> None:
+    draft = decision.draft
+    if found.seconds is None:
+        decision.hold(found.reason, found.message)
+        return
+    if decision.waited(f"stall/{found.reason}", found.seconds):
+        give_up(decision, pod, Outcome("False", found.reason, found.message, retry=found.retry))
+    else:
+        draft.set("Running", "False", found.reason, found.message)
+
+
+def _stop_asked(decision: Decision, pod: PodRecord | None) -> bool:
+    """Cancel and late suspend. True where the Run ended here; a running executor is told by the gateway first."""
+    run = decision.run
+    if not run.cancelled and not run.suspended:
+        return False
+    if run.cancelled and executor_began(pod):
+        if decision.waited("cancel", decision.observed.config.waits.cancel_grace_seconds):
+            end_pod(decision, pod)
+        return False
+    if run.cancelled:
+        decision.draft.end("False", "Cancelled", "cancelled before the executor started")
+    else:
+        what = "suspended after it had started; a Run that has begun is not run again: create a new one"
+        decision.draft.end("False", "Suspended", what)
+    end_pod_unless_over(decision, pod)
+    return True
+
+
+def _opened(decision: Decision, pod: PodRecord | None) -> bool:
+    """A policy that came, or went, while the Run was on."""
+    config = decision.observed.config
+    verdict = isolation_verdict(decision)
+    if verdict.kind == "closed" or not config.isolation.require:
+        return False
+    decision.draft.set("IsolationVerified", "False", "IsolationNotEnforced", verdict.message)
+    decision.draft.end("False", "IsolationNotEnforced", verdict.message)
+    end_pod_unless_over(decision, pod)
+    return True
+
+
+def _without_pod(decision: Decision) -> None:
+    """No pod: not made yet, not admitted, or gone."""
+    attempt, job = decision.draft.attempt, current_job(decision)
+    if attempt.get("podUid") or (job is not None and job.failed):
+        give_up(decision, None, vanished(job.failed if job else ""))
+    elif job is None and decision.waited("job", LOST_JOB_SECONDS):
+        what = f"Job '{attempt.get('job')}' was deleted before it made a pod"
+        give_up(decision, None, Outcome("False", "Deleted", what))
+    elif not _stop_asked(decision, None) and not _opened(decision, None):
+        found = stall(None, job, decision.observed.events, decision.observed.config.waits)
+        if found is not None:
+            _stalled(decision, None, found)
+        elif decision.draft.is_true("Queued"):
+            decision.draft.set("Queued", "False", "Preparing", "")
+
+
+def follow(decision: Decision) -> None:
+    """The stage between the Job and the end."""
+    pod = current_pod(decision)
+    if pod is None:
+        _without_pod(decision)
+        return
+    _progress(decision, pod)
+    end = outcome(pod, decision.run)
+    if end is not None:
+        give_up(decision, pod, end)
+        return
+    if decision.draft.finished or _stop_asked(decision, pod) or _opened(decision, pod):
+        return
+    if pod.deleting and pod.disruption and decision.waited("lost", decision.observed.config.waits.node_lost_seconds):
+        give_up(decision, pod, Outcome("False", "NodeLost", f"node '{pod.node}' does not answer"))
+        return
+    restarts = pod.container("workshop").restarts
+    if restarts > WORKSHOP_RESTARTS_MAX_COUNT:
+        what = f"the workshop was restarted {restarts} times"
+        oom = "; its memory ran out: give the Run more memory" if pod.container("workshop").oom_killed_before else ""
+        give_up(decision, pod, Outcome("False", "WorkspaceFailed", what + oom))
+        return
+    _awaiting(decision)
+    found = (
+        None
+        if executor_began(pod)
+        else stall(pod, current_job(decision), decision.observed.events, decision.observed.config.waits)
+    )
+    if found is not None:
+        _stalled(decision, pod, found)
+    elif not executor_began(pod):
+        if decision.draft.is_true("Queued"):
+            decision.draft.set("Queued", "False", "Preparing", "")
+        if decision.draft.get("Running").get("reason") not in {None, "NotStarted"}:
+            decision.draft.set("Running", "False", "NotStarted", "")

@@ -1,0 +1,71 @@
+"""kopf's part: it watches Runs and Guilds, and its handlers only remember an object and put its key on the queue.
+
+Guards against what kopf does with state: no finalizers, no annotations, no timers, no results, no Events of its own.
+"""
+
+import logging
+from typing import Any, Final
+
+import kopf
+
+from guildhall_operator.client import connection_info
+from guildhall_operator.reconcile import Reconciler
+from guildhall_operator.records import mapping
+from guildhall_operator.store import name_of, uid_of
+
+GROUP: Final = "guildhall.dev"
+VERSION: Final = "v1alpha1"
+
+
+def settings() -> kopf.OperatorSettings:
+    """kopf as a bare watcher of two kinds, with no rights but to watch them."""
+    found = kopf.OperatorSettings()
+    found.posting.enabled = False
+    found.peering.standalone = True
+    found.scanning.disabled = True
+    found.networking.error_backoffs = [0.5, 1, 2, 4]
+    found.watching.reconnect_backoff = 0.5
+    found.queueing.idle_timeout = 1.0
+    found.execution.max_workers = 1
+    return found
+
+
+def run_event(reconciler: Reconciler, kind: str | None, raw: dict[str, Any]) -> None:
+    """Takes one event of a Run."""
+    store = reconciler.world.store
+    if kind == "DELETED":
+        reconciler.echo.forget(uid_of(raw))
+        reconciler.look_at(store.drop_run(name_of(raw)))
+        return
+    reconciler.echo.heard(raw)
+    reconciler.look_at(store.put_run(raw))
+
+
+def guild_event(reconciler: Reconciler, kind: str | None, raw: dict[str, Any]) -> None:
+    """Takes one event of a Guild: its own status, and the Runs that wait for it."""
+    store, key = reconciler.world.store, name_of(raw)
+    if kind == "DELETED":
+        reconciler.look_at(store.drop_guild(key))
+        return
+    reconciler.look_at(store.put_guild(raw))
+    reconciler.queue.add(("Guild", *key))
+
+
+def registry(reconciler: Reconciler) -> kopf.OperatorRegistry:
+    """The handlers; each returns None, since kopf would write anything else into the object's status."""
+    found = kopf.OperatorRegistry()
+
+    async def on_login(**_: Any) -> kopf.ConnectionInfo:
+        return connection_info()
+
+    async def on_run(event: kopf.RawEvent, **_: Any) -> None:
+        run_event(reconciler, event["type"], dict(mapping(event["object"])))
+
+    async def on_guild(event: kopf.RawEvent, **_: Any) -> None:
+        guild_event(reconciler, event["type"], dict(mapping(event["object"])))
+
+    kopf.on.login(registry=found)(on_login)
+    kopf.on.event(GROUP, VERSION, "runs", registry=found)(on_run)
+    kopf.on.event(GROUP, VERSION, "guilds", registry=found)(on_guild)
+    logging.getLogger("kopf.objects").setLevel(logging.WARNING)
+    return found

@@ -1,0 +1,117 @@
+"""The volumes of a run pod and the claims made for it.
+
+Guards against repository code reaching the journal, the token or another Run's files: what a container does not mount
+it cannot touch.
+"""
+
+from typing import Any, Final
+
+from guildhall_contracts import limits
+from guildhall_contracts.run import Resources, RunSpec, Storage
+from guildhall_contracts.snapshot import SNAPSHOT_FILE
+
+from guildhall_operator import names
+from guildhall_operator.config import Config
+from guildhall_operator.manifests.owner import metadata
+from guildhall_operator.quantity import share_mib
+from guildhall_operator.run_view import RunView
+
+TOKEN_AUDIENCE: Final = "guildhall-gateway"  # noqa: S105  an audience, not a token
+TOKEN_EXPIRES_SECONDS: Final = 600
+TMP_MAX_MIB: Final = 256
+TMP_MEMORY_PARTS: Final = 4  # /tmp may fill a quarter of a container's memory
+BASELINE_SIZE: Final = f"{2 * limits.BASELINE_CONTENT_MAX_BYTES // limits.MIB}Mi"
+PREPARE_MEMORY: Final = "512Mi"
+
+
+def has_own_claim(spec: RunSpec) -> bool:
+    """Whether the workspace is a claim made for this Run; otherwise the user's claim, or a folder of the pod."""
+    workspace = spec.workspace
+    return workspace is not None and (
+        workspace.template is not None or (workspace.storage is not None and workspace.claim is None)
+    )
+
+
+def _claim(run: RunView, name: str, size: str, storage_class: str | None) -> dict[str, Any]:
+    spec: dict[str, Any] = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}
+    if storage_class is not None:
+        spec["storageClassName"] = storage_class
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata(run, name), "spec": spec}
+
+
+def journal_claim(run: RunView, config: Config) -> dict[str, Any]:
+    """The volume of the event journal, mounted in the executor alone."""
+    name = names.journal_name(run.name, run.uid)
+    return _claim(run, name, config.storage.journal_size, config.storage.class_)
+
+
+def workspace_claim(run: RunView, spec: RunSpec, config: Config) -> dict[str, Any] | None:
+    """The workspace's own claim, a clone of the template's where there is one; None where none is made."""
+    if not has_own_claim(spec) or spec.workspace is None:
+        return None
+    storage = spec.workspace.storage or Storage()
+    name = names.workspace_name(run.name, run.uid)
+    claim = _claim(run, name, storage.size, storage.class_ or config.storage.class_)
+    if spec.workspace.template is not None:
+        claim["spec"]["dataSource"] = {"kind": "PersistentVolumeClaim", "name": spec.workspace.template.claim}
+    return claim
+
+
+def _empty(name: str, size: str, *, memory: bool = False) -> dict[str, Any]:
+    where = {"medium": "Memory", "sizeLimit": size} if memory else {"sizeLimit": size}
+    return {"name": name, "emptyDir": where}
+
+
+def _workspace(run: RunView, spec: RunSpec, resources: Resources) -> dict[str, Any]:
+    if spec.workspace is not None and spec.workspace.claim is not None:
+        return {"name": "workspace", "persistentVolumeClaim": {"claimName": spec.workspace.claim.name}}
+    if has_own_claim(spec):
+        claim = names.workspace_name(run.name, run.uid)
+        return {"name": "workspace", "persistentVolumeClaim": {"claimName": claim}}
+    return _empty("workspace", resources.ephemeral_storage)
+
+
+def _source(spec: RunSpec) -> list[dict[str, Any]]:
+    if spec.workspace is None or spec.workspace.archive is None:
+        return []
+    archive = spec.workspace.archive
+    items = [{"key": archive.key, "path": archive.key}]
+    return [{"name": "source", "configMap": {"name": archive.config_map, "items": items, "defaultMode": 0o444}}]
+
+
+def tmp_size(memory: str) -> str:
+    return share_mib(memory, TMP_MEMORY_PARTS, TMP_MAX_MIB)
+
+
+def volumes(run: RunView, spec: RunSpec, config: Config) -> list[dict[str, Any]]:
+    """Every volume of the pod, in the order of `docs/wiring.md`."""
+    resources = spec.resources or Resources()
+    token = {"audience": TOKEN_AUDIENCE, "expirationSeconds": TOKEN_EXPIRES_SECONDS, "path": "token"}
+    return [
+        _workspace(run, spec, resources),
+        _empty("bin", "64Mi"),
+        _empty("socket", "1Mi", memory=True),
+        _empty("baseline", BASELINE_SIZE),
+        *_source(spec),
+        {
+            "name": "snapshot",
+            "configMap": {
+                "name": names.snapshot_name(run.name, run.uid),
+                "items": [{"key": SNAPSHOT_FILE, "path": SNAPSHOT_FILE}],
+                "defaultMode": 0o444,
+            },
+        },
+        {"name": "journal", "persistentVolumeClaim": {"claimName": names.journal_name(run.name, run.uid)}},
+        {"name": "token", "projected": {"defaultMode": 0o440, "sources": [{"serviceAccountToken": token}]}},
+        {
+            "name": "ca",
+            "configMap": {
+                "name": config.ca_config_map,
+                "items": [{"key": "ca.crt", "path": "ca.crt"}],
+                "defaultMode": 0o444,
+            },
+        },
+        _empty("tmp-prepare", tmp_size(PREPARE_MEMORY), memory=True),
+        _empty("tmp-workshop", tmp_size(resources.memory), memory=True),
+        _empty("tmp-executor", tmp_size(config.executor_resources.memory), memory=True),
+    ]

@@ -1,0 +1,34 @@
+"""Names of everything made for a Run: valid and unique whatever the Run is called."""
+
+import re
+from typing import Final
+
+SLUG_MAX_CHARS: Final = 14
+JOB_NAME_MAX_CHARS: Final = 63  # the Job controller copies it into a label
+
+
+def slug(run_name: str) -> str:
+    """The start of a Run's name, fit for a DNS label."""
+    flat = re.sub(r"[^a-z0-9]+", "-", run_name.lower()).strip("-")
+    return flat[:SLUG_MAX_CHARS].strip("-") or "run"
+
+
+def base_name(run_name: str, uid: str) -> str:
+    """`<slug>-<uid>`: unique by the uid, readable by the slug."""
+    return f"{slug(run_name)}-{uid}"
+
+
+def job_name(run_name: str, uid: str, attempt: int) -> str:
+    return f"{base_name(run_name, uid)}-a{attempt}"
+
+
+def snapshot_name(run_name: str, uid: str) -> str:
+    return f"{base_name(run_name, uid)}-snapshot"
+
+
+def journal_name(run_name: str, uid: str) -> str:
+    return f"{base_name(run_name, uid)}-journal"
+
+
+def workspace_name(run_name: str, uid: str) -> str:
+    return f"{base_name(run_name, uid)}-workspace"

@@ -1,0 +1,155 @@
+"""How a pod ended, told from its record and the two termination messages. Pure.
+
+Guards against calling a Run a success, or blaming the agent, for what the cluster did.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal, cast, get_args
+
+from guildhall_contracts.conditions import ERROR_KIND_REASONS, Reason
+from guildhall_contracts.gate import ExecutorMessage, PrepareMessage, decode_message
+
+from guildhall_operator.records import ContainerRecord, PodRecord
+from guildhall_operator.run_view import RunView
+
+EXECUTOR_MAY_SAY: Final[frozenset[str]] = frozenset(
+    {
+        "GuildInvalid",
+        "WorkspaceFailed",
+        "SourceTooLarge",
+        "IsolationNotEnforced",
+        "BudgetExceeded",
+        "DeadlineExceeded",
+        "PolicyDenied",
+        "ApprovalExpired",
+        "ProviderFailed",
+        "ContextOverflow",
+        "ExecutorFailed",
+        "Cancelled",
+        "Internal",
+    }
+)
+_PREPARE_REASONS: Final[dict[str, Reason]] = {
+    "not_enforced": "IsolationNotEnforced",
+    "gateway_unreachable": "NotVerified",
+    "workspace_failed": "WorkspaceFailed",
+    "internal": "Internal",
+}
+_DISRUPTIONS: Final[dict[str, Reason]] = {
+    "EvictionByEvictionAPI": "Evicted",
+    "PreemptionByScheduler": "Evicted",
+    "TerminationByKubelet": "Evicted",
+    "DeletionByTaintManager": "NodeLost",
+    "DeletionByPodGC": "NodeLost",
+}
+_SELF_INFLICTED: Final = ("ephemeral local storage", "emptydir", "ephemeral-storage limit")
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The end of one attempt. `retry` only where the infrastructure failed and the agent had not begun."""
+
+    status: Literal["True", "False"]
+    reason: Reason
+    message: str
+    at: str = ""
+    retry: bool = False
+
+
+def executor_began(pod: PodRecord | None) -> bool:
+    """Whether the executor ran at all: from then on there is something to keep and nothing to run again."""
+    return pod is not None and bool(pod.container("executor").started_at)
+
+
+def prepare_message(pod: PodRecord) -> PrepareMessage | None:
+    return decode_message(PrepareMessage, pod.container("prepare").message)
+
+
+def executor_message(pod: PodRecord | None, run: RunView) -> ExecutorMessage | None:
+    """The executor's last word, if it is about this Run and attempt."""
+    if pod is None or pod.container("executor").state != "terminated":
+        return None
+    message = decode_message(ExecutorMessage, pod.container("executor").message)
+    return message if message and (message.run, message.attempt) == (run.uid, pod.attempt) else None
+
+
+def _said(message: ExecutorMessage, at: str) -> Outcome:
+    if message.outcome == "succeeded":
+        return Outcome("True", "Completed", message.message, at)
+    if message.outcome == "cancelled":
+        return Outcome("False", "Cancelled", message.message or "cancelled", at)
+    if message.reason in EXECUTOR_MAY_SAY and message.reason in get_args(Reason):
+        return Outcome("False", cast("Reason", message.reason), message.message, at)
+    reason = ERROR_KIND_REASONS.get(message.error_kind or "", "ExecutorFailed")
+    return Outcome("False", reason, message.message or f"the executor failed: {message.error_kind}", at)
+
+
+def _disrupted(pod: PodRecord, at: str) -> Outcome | None:
+    why = f"{pod.message or pod.disruption or pod.reason} (node {pod.node or 'unknown'})"
+    reason: Reason | None = _DISRUPTIONS.get(pod.disruption)
+    if pod.reason in {"Evicted", "Preempting", "Terminated", "NodeShutdown"}:
+        reason = "Evicted"
+    elif pod.reason == "NodeLost":
+        reason = "NodeLost"
+    if reason is None:
+        return None
+    own_doing = any(sign in pod.message.lower() for sign in _SELF_INFLICTED)
+    hint = "; give the Run more ephemeralStorage" if own_doing else ""
+    return Outcome("False", reason, f"the pod was removed: {why}{hint}", at, retry=not own_doing)
+
+
+def _died(pod: PodRecord, name: str, container: ContainerRecord, *, cancelled: bool) -> Outcome:
+    at = container.finished_at
+    if pod.reason == "DeadlineExceeded":
+        if cancelled:
+            return Outcome("False", "Cancelled", "cancelled; the executor did not end by itself and was stopped", at)
+        return Outcome("False", "DeadlineExceeded", "the pod ran longer than budget.seconds and was stopped", at)
+    disrupted = _disrupted(pod, at)
+    if disrupted is not None:
+        return disrupted
+    if container.reason == "OOMKilled":
+        owner = (
+            "the platform team must raise executorResources.memory" if name == "executor" else "use a smaller source"
+        )
+        return Outcome("False", "OOMKilled", f"container '{name}' used more memory than its limit; {owner}", at)
+    reason: Reason = "ExecutorLost" if name == "executor" else "Internal"
+    code = f"exit code {container.exit_code}, {container.reason or 'no reason given'}"
+    return Outcome("False", reason, f"container '{name}' ended without a word ({code}); see the pod's log", at)
+
+
+def _prepared(pod: PodRecord, *, cancelled: bool) -> Outcome | None:
+    """The end, where `prepare` did not let the pod go on."""
+    container = pod.container("prepare")
+    message = prepare_message(pod)
+    if message is not None and message.outcome != "passed":
+        return Outcome("False", _PREPARE_REASONS[message.outcome], message.message, container.finished_at)
+    if container.exit_code != 0:
+        return _died(pod, "prepare", container, cancelled=cancelled)
+    if message is None:
+        what = "'prepare' ended without its evidence; its image does not fit this operator"
+        return Outcome("False", "NotVerified", what, container.finished_at)
+    return None
+
+
+def outcome(pod: PodRecord, run: RunView) -> Outcome | None:
+    """The end of the attempt this pod made, or None while it can still go on."""
+    executor = pod.container("executor")
+    if executor.state == "terminated" and executor.started_at:
+        message = executor_message(pod, run)
+        if message is not None:
+            return _said(message, executor.finished_at)
+        return _died(pod, "executor", executor, cancelled=run.cancelled)
+    if pod.container("prepare").state == "terminated":
+        refused = _prepared(pod, cancelled=run.cancelled)
+        if refused is not None:
+            return refused
+    if pod.ended:
+        return _died(pod, "executor", executor, cancelled=run.cancelled)
+    return None
+
+
+def vanished(failed: str) -> Outcome:
+    """The end of an attempt whose pod is gone; `failed` is the Job's own message, or empty."""
+    if "DisruptionTarget" in failed:
+        return Outcome("False", "Evicted", "the pod was evicted and is gone", retry=True)
+    return Outcome("False", "ExecutorLost", f"the pod was deleted while the Run was on ({failed or 'no reason known'})")

@@ -1,0 +1,110 @@
+"""One key after another: observe, plan, apply. The only place where deciding and doing meet."""
+
+import logging
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from guildhall_operator.apply import CreateRefused, Hands, SnapshotDiffers, apply, write_guild_status
+from guildhall_operator.client import Kube, KubeError
+from guildhall_operator.echo import Echo
+from guildhall_operator.guilds import guild_status
+from guildhall_operator.metrics import Metrics
+from guildhall_operator.observe import World, observe
+from guildhall_operator.plan import plan
+from guildhall_operator.queue import WorkQueue
+from guildhall_operator.run_view import RunView
+
+Key = tuple[str, str, str]  # kind, namespace, name
+logger = logging.getLogger(__name__)
+
+
+def wall_clock() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(slots=True)
+class Reconciler:
+    """Everything a worker needs; time comes in by its two clocks."""
+
+    kube: Kube
+    world: World
+    queue: WorkQueue[Key]
+    metrics: Metrics
+    echo: Echo = field(default_factory=Echo)
+    monotonic: Callable[[], float] = time.monotonic
+    wall: Callable[[], datetime] = wall_clock
+
+    def look_at(self, keys: set[tuple[str, str]]) -> None:
+        """Queues Runs."""
+        for namespace, name in keys:
+            self.queue.add(("Run", namespace, name))
+
+    async def work(self) -> None:
+        """One worker; never returns. A failure costs its own key a pause and nobody else anything."""
+        while True:
+            key = await self.queue.get()
+            began = self.monotonic()
+            try:
+                await self.reconcile(key)
+                self.queue.succeeded(key)
+                self.metrics.reconciled.labels(key[0], "done").inc()
+            except Exception as error:
+                pause = self.queue.failed(key)
+                self.metrics.reconciled.labels(key[0], "failed").inc()
+                known = isinstance(error, KubeError)
+                logger.warning("%s %s/%s: %r; again in %.1f s", *key, error, pause, exc_info=None if known else error)
+            finally:
+                self.queue.done(key)
+                self.metrics.seconds.observe(self.monotonic() - began)
+
+    async def reconcile(self, key: Key) -> None:
+        """Looks at one object. Raises KubeError."""
+        kind, namespace, name = key
+        if kind == "Guild":
+            await self._guild(namespace, name)
+            return
+        run = self.world.store.runs.get((namespace, name))
+        if run is not None:
+            await self._run(run, key)
+
+    async def _guild(self, namespace: str, name: str) -> None:
+        raw = self.world.store.guilds.get((namespace, name))
+        status = guild_status(raw, self.wall()) if raw is not None else None
+        if status is None:
+            return
+        try:
+            self.world.store.put_guild(await write_guild_status(self.kube, namespace, name, status))
+        except KubeError as error:
+            if error.code != 404:
+                raise
+
+    async def _run(self, run: RunView, key: Key) -> None:
+        now, monotonic = self.wall(), self.monotonic()
+        decided = plan(run, observe(self.world, run, monotonic), now)
+        if decided.create:
+            self.world.store.reserved.add(run.uid)
+        try:
+            await apply(Hands(self.kube, self.world.store, self.echo.expect), run, decided, now)
+        except SnapshotDiffers as found:
+            self.world.store.snapshot_digests[run.uid] = found.digest
+            self.queue.add(key)
+            return
+        except CreateRefused as refused:
+            self._refused(run, key, str(refused))
+            return
+        except KubeError as error:
+            if error.code == 404:
+                self.look_at(self.world.store.drop_run(run.key))
+                return
+            raise
+        self.world.waits.keep(run.uid, decided.waiting, monotonic)
+        if decided.requeue_seconds is not None:
+            self.queue.add_after(key, decided.requeue_seconds)
+
+    def _refused(self, run: RunView, key: Key, problem: str) -> None:
+        """Says why at once, and tries again after a pause."""
+        self.world.store.create_refused(run.uid, problem, self.monotonic())
+        self.queue.add(key)
+        self.look_at(self.world.store.waiting_in(run.namespace))

@@ -1,0 +1,116 @@
+"""A Run as the operator reads it: a thin view of the raw object, and the bounded form that is kept in memory."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from guildhall_operator.records import Json, labels_of, mapping, number, text
+
+KUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+_LARGE_FIELDS: Final = frozenset({"task", "guild"})
+_FINISHED_FIELDS: Final = frozenset(
+    {"cancel", "suspend", "ttlSecondsAfterFinished", "private", "retainSeconds", "workspace", "concurrencyGroup"}
+)
+_FINISHED_STATUS: Final = frozenset({"result", "summary", "changes", "usage", "cost"})
+
+
+@dataclass(frozen=True, slots=True)
+class RunView:
+    """One Run; `spec` and `status` are raw JSON and never believed."""
+
+    name: str
+    namespace: str
+    uid: str
+    generation: int
+    created: str
+    deleting: bool
+    resource_version: str
+    queue_name: str
+    spec: Json
+    status: Json
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return (self.namespace, self.name)
+
+    @property
+    def conditions(self) -> dict[str, Json]:
+        found = self.status.get("conditions")
+        listed = found if isinstance(found, list) else []
+        return {text(item.get("type"), 63): item for item in listed if isinstance(item, Mapping)}
+
+    @property
+    def finished(self) -> bool:
+        done = self.conditions.get("Succeeded", {})
+        return done.get("status") in {"True", "False"}
+
+    @property
+    def attempts(self) -> list[dict[str, Any]]:
+        found = self.status.get("attempts")
+        return [dict(item) for item in found if isinstance(item, Mapping)] if isinstance(found, list) else []
+
+    @property
+    def started(self) -> bool:
+        """Whether a Job was made for it."""
+        return bool(self.attempts)
+
+    @property
+    def claim(self) -> str:
+        """The user's claim it works on in place, or empty."""
+        return text(mapping(mapping(self.spec.get("workspace")).get("claim")).get("name"), 253)
+
+    @property
+    def group(self) -> str:
+        return text(self.spec.get("concurrencyGroup"), 63)
+
+    @property
+    def cancelled(self) -> bool:
+        return self.spec.get("cancel") is True
+
+    @property
+    def suspended(self) -> bool:
+        return self.spec.get("suspend") is True
+
+
+def run_view(raw: Json) -> RunView:
+    """The view of a raw Run object, whole."""
+    meta = mapping(raw.get("metadata"))
+    return RunView(
+        name=text(meta.get("name"), 253),
+        namespace=text(meta.get("namespace"), 63),
+        uid=text(meta.get("uid"), 64),
+        generation=number(meta.get("generation")),
+        created=text(meta.get("creationTimestamp"), 32),
+        deleting=bool(meta.get("deletionTimestamp")),
+        resource_version=text(meta.get("resourceVersion"), 64),
+        queue_name=labels_of(raw).get(KUEUE_LABEL, ""),
+        spec=mapping(raw.get("spec")),
+        status=mapping(raw.get("status")),
+    )
+
+
+def _without(value: Json, names: frozenset[str]) -> dict[str, Any]:
+    return {key: item for key, item in value.items() if key not in names}
+
+
+def slimmed(run: RunView) -> RunView:
+    """The view without what no later decision needs: task and Guild once a Job exists, most fields once finished."""
+    if not run.started and not run.finished:
+        return run
+    spec = _without(run.spec, _LARGE_FIELDS)
+    status = run.status
+    if run.finished:
+        spec = {key: item for key, item in spec.items() if key in _FINISHED_FIELDS}
+        status = _without(status, _FINISHED_STATUS)
+    return RunView(
+        name=run.name,
+        namespace=run.namespace,
+        uid=run.uid,
+        generation=run.generation,
+        created=run.created,
+        deleting=run.deleting,
+        resource_version=run.resource_version,
+        queue_name=run.queue_name,
+        spec=spec,
+        status=status,
+    )
