@@ -1,0 +1,69 @@
+"""Steps and seconds are counted here; tokens and money by the gateway, whose totals are only watched here.
+
+Guards against a Run that goes on for ever: at 80 % people are warned, at 100 % the Run ends and its patch is kept.
+"""
+
+from typing import Literal
+
+from guildhall_contracts.errors import error_info
+from guildhall_contracts.events import BudgetWarned
+from guildhall_contracts.model_api import LedgerTotals
+
+from guildhall_executor import delegation, ending
+from guildhall_executor.draft import Draft
+
+BudgetKind = Literal["cost", "tokens", "steps", "seconds"]
+
+
+def _warn(draft: Draft, kind: BudgetKind, used: int, limit: int | None) -> None:
+    """Once for each kind, from 80 % on."""
+    if limit is None or used * 5 < limit * 4 or kind in draft.state.warned or draft.state.ending:
+        return
+    draft.change(warned=draft.state.warned | {kind})
+    draft.emit(BudgetWarned(**draft.head(), kind=kind, used=used, limit=limit))
+
+
+def look_at_the_clock(draft: Draft) -> None:
+    """Ends the Run when its seconds are used up."""
+    limit = draft.state.roster.snapshot.budget.seconds
+    if limit is None or draft.state.ending is not None or not draft.state.stack:
+        return
+    used_seconds = draft.at.elapsed_milliseconds // 1_000
+    _warn(draft, "seconds", used_seconds, limit)
+    if used_seconds >= limit:
+        message = f"the Run used its {limit} seconds (budget.seconds); what was changed until then is kept"
+        ending.fail(draft, error_info("deadline", message))
+
+
+def look_at_the_ledger(draft: Draft, totals: LedgerTotals) -> None:
+    """Warns of money and tokens running out; refusing the next call is the gateway's part."""
+    budget = draft.state.roster.snapshot.budget
+    _warn(draft, "tokens", totals.tokens + totals.output_tokens, budget.tokens)
+    if totals.cost_micro_usd is not None:
+        _warn(draft, "cost", totals.cost_micro_usd, budget.cost_micro_usd)
+
+
+def take_step(draft: Draft) -> bool:
+    """Counts one model call; False when there is none left and the role or the Run has ended instead."""
+    top = draft.state.top
+    limit = draft.state.roster.snapshot.budget.steps
+    role_limit = draft.state.roster.members[top.role].max_steps
+    if limit is not None and draft.state.steps >= limit:
+        message = f"the Run used its {limit} steps (budget.steps); what was changed until then is kept"
+        ending.fail(draft, error_info("budget_exhausted", message))
+        return False
+    if role_limit is not None and top.steps >= role_limit:
+        _role_is_spent(draft, top.role, role_limit)
+        return False
+    draft.change(steps=draft.state.steps + 1)
+    draft.change_top(steps=top.steps + 1)
+    _warn(draft, "steps", draft.state.steps, limit)
+    return True
+
+
+def _role_is_spent(draft: Draft, role: str, limit: int) -> None:
+    message = f"role '{role}' used its {limit} steps (limits.steps) without finishing"
+    if len(draft.state.stack) > 1:
+        delegation.hand_back(draft, message, is_error=True)
+    else:
+        ending.fail(draft, error_info("budget_exhausted", message))

@@ -1,0 +1,86 @@
+"""Making room in a role's history, deterministically: tool output goes first, the task and the plan never.
+
+Level 1 replaces old tool results by a note; level 2 drops whole old turns and shortens what is left.
+"""
+
+import json
+from typing import Final
+
+from guildhall_contracts import limits
+from guildhall_contracts.events import PlanItem
+
+from guildhall_executor import messages, prompt
+from guildhall_executor.draft import Draft
+from guildhall_executor.messages import Message
+from guildhall_executor.tools.result import block
+from guildhall_executor.tools.text import head_and_tail
+
+LEVELS: Final = (1, 2)
+HEAD_COUNT: Final = 2  # system and task or brief
+RECENT_COUNT: Final = {1: 8, 2: 4}  # messages left alone, by level
+SMALL_MAX_BYTES: Final = 400  # a result this small is not worth replacing
+SHORTENED_MAX_BYTES: Final = 4_096
+BYTES_MAX: Final = limits.MODEL_REQUEST_MAX_BYTES * 3 // 4
+COUNT_MAX: Final = limits.MODEL_MESSAGES_MAX_COUNT - 100
+_DROPPED: Final = "[guildhall: this older tool result was dropped to make room; call the tool again if you need it]"
+
+History = tuple[Message, ...]
+
+
+def shorten(draft: Draft) -> bool:
+    """Shortens the active role's history by the next level; False when nothing is left to shorten."""
+    top = draft.state.top
+    for level in LEVELS[top.compactions :]:
+        shorter = compact(top.history, level, draft.state.plan)
+        if shorter is not None:
+            draft.change_top(history=shorter, compactions=level)
+            return True
+    return False
+
+
+def keep_within_bounds(draft: Draft) -> None:
+    """Shortens before the gateway would have to refuse the request for its size."""
+    for level in LEVELS:
+        history = draft.state.top.history
+        if len(history) <= COUNT_MAX and size_bytes(history) <= BYTES_MAX:
+            return
+        draft.change_top(history=compact(history, level, draft.state.plan) or history)
+
+
+def compact(history: History, level: int, plan: tuple[PlanItem, ...]) -> History | None:
+    """A shorter history with a note and the plan after its head; None when this level has nothing to take away."""
+    rest = tuple(message for message in history[HEAD_COUNT:] if message.name != prompt.NOTE_NAME)
+    old, new = _split(rest, RECENT_COUNT[level])
+    kept = tuple(_stub(message) for message in old) if level == 1 else ()
+    if level > 1:
+        new = tuple(_shortened(message) for message in new)
+    note = prompt.note_message(plan, len(old) - len(kept))
+    shorter = (*history[:HEAD_COUNT], note, *kept, *new)
+    return shorter if size_bytes(shorter) < size_bytes(history) else None
+
+
+def _split(rest: History, recent: int) -> tuple[History, History]:
+    """Splits before an assistant message, so that no result is parted from its call."""
+    at = max(len(rest) - recent, 0)
+    while at > 0 and rest[at].kind == "tool":
+        at -= 1
+    return rest[:at], rest[at:]
+
+
+def _stub(message: Message) -> Message:
+    if message.kind != "tool" or len(message.body) <= SMALL_MAX_BYTES:
+        return message
+    return messages.tool(message.call, message.name, block(_DROPPED), is_error=message.is_error)
+
+
+def _shortened(message: Message) -> Message:
+    if message.kind != "tool" or len(message.body) <= SHORTENED_MAX_BYTES:
+        return message
+    text = "\n".join(part["text"] for part in json.loads(message.body)["content"])
+    shown, _ = head_and_tail(text, SHORTENED_MAX_BYTES // 2)
+    content = block(shown, origin="workspace", label="shortened")
+    return messages.tool(message.call, message.name, content, is_error=message.is_error)
+
+
+def size_bytes(history: History) -> int:
+    return sum([len(message.body) for message in history])

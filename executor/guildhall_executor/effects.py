@@ -1,0 +1,77 @@
+"""What the loop asks the shell to do. Plain data: a test compares it, `perform` carries it out."""
+
+from dataclasses import dataclass
+
+from guildhall_contracts.errors import ErrorKind
+from guildhall_contracts.events import KnownEvent
+
+from guildhall_executor.messages import Message, to_bytes
+from guildhall_executor.tools.arguments import Arguments
+
+
+@dataclass(frozen=True, slots=True)
+class Emit:
+    event: KnownEvent
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """Ask the gateway; the answer comes back as Replied or ReplyFailed with the same `call_id`."""
+
+    op: str
+    call_id: str
+    role: str
+    model: str
+    messages: tuple[Message, ...]
+    tools: bytes  # a JSON array, ready made
+    max_output_tokens: int
+
+    def body(self) -> bytes:
+        """The JSON of the contract's ModelRequest; messages go in as the bytes they already are."""
+        head = to_bytes(
+            {
+                "callId": self.call_id,
+                "role": self.role,
+                "model": self.model,
+                "maxOutputTokens": self.max_output_tokens,
+            }
+        )
+        joined = b",".join([message.body for message in self.messages])
+        return head[:-1] + b',"tools":' + self.tools + b',"messages":[' + joined + b"]}"
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    """Run a checked and permitted tool call; it comes back as ToolEnded with the same `op`."""
+
+    op: str
+    role: str
+    tool: str
+    arguments: Arguments
+    writes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StopWork:
+    """Give up the model call or tool that is in flight, at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class TakeChanges:
+    """Look at the change set a last time; comes back as ChangesTaken within a bounded time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seal:
+    """The Run is over: write its files and its termination message, then end."""
+
+    outcome: str
+    result: str
+    summary: str
+    plan: str
+    error_kind: ErrorKind | None
+    reason: str
+    message: str
+
+
+Effect = Emit | CallModel | RunTool | StopWork | TakeChanges | Seal

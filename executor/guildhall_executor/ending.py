@@ -1,0 +1,129 @@
+"""How a Run ends. The first decision stands; then the change set is taken a last time, and only then it is sealed."""
+
+from dataclasses import replace
+
+from guildhall_contracts import limits
+from guildhall_contracts.base import one_line
+from guildhall_contracts.conditions import ERROR_KIND_REASONS
+from guildhall_contracts.errors import ErrorInfo, error_info
+from guildhall_contracts.events import (
+    ErrorRaised,
+    ModelFinished,
+    Outcome,
+    RoleFinished,
+    RunFinished,
+    RunSummarized,
+    ToolFinished,
+)
+
+from guildhall_executor.draft import TASK_OP, Draft
+from guildhall_executor.effects import Seal, StopWork, TakeChanges
+from guildhall_executor.emit import bounded_error, event_text
+from guildhall_executor.state import Ending, ModelWait, ToolWait
+from guildhall_executor.tools.plan import plan_markdown
+
+_ROLE_OUTCOMES: dict[str, Outcome] = {"succeeded": "success", "failed": "error", "cancelled": "cancelled"}
+
+
+def fail(draft: Draft, error: ErrorInfo, reason: str = "") -> None:
+    """The Run fails with `error`; `reason` overrides the one its kind stands for."""
+    if draft.state.ending is not None:
+        return
+    error = bounded_error(error)
+    _stop_work(draft)
+    draft.emit(ErrorRaised(**draft.head(), role=_role(draft), error=error))
+    summary = one_line(f"Failed: {error.message}", limits.SUMMARY_MAX_CHARS)
+    end(draft, Ending("failed", summary=summary, error=error, reason=reason or ERROR_KIND_REASONS[error.kind]))
+
+
+def cancel(draft: Draft, author: str) -> None:
+    """A person ended the Run."""
+    by = f" by {author}" if author else ""
+    error = error_info("interrupted", f"the Run was cancelled{by}; what was changed until then is kept")
+    summary = one_line(f"Cancelled{by}", limits.SUMMARY_MAX_CHARS)
+    end(draft, Ending("cancelled", summary=summary, error=error, reason="Cancelled"))
+
+
+def end(draft: Draft, decision: Ending) -> None:
+    """Stops what is in flight, ends every role from the innermost outwards, and asks for the last look."""
+    if draft.state.ending is not None:
+        return
+    _stop_work(draft)
+    for invocation in reversed(draft.state.stack):
+        is_entry = invocation.op == TASK_OP
+        draft.emit(
+            RoleFinished(
+                **draft.head(),
+                op=invocation.op,
+                role=invocation.role,
+                outcome=_ROLE_OUTCOMES[decision.outcome],
+                summary=event_text(decision.result) if is_entry else "",
+            )
+        )
+    draft.change(ending=decision)
+    draft.do(TakeChanges())
+
+
+def _role(draft: Draft) -> str | None:
+    return draft.state.top.role if draft.state.stack else None
+
+
+def _stop_work(draft: Draft) -> None:
+    waiting = draft.state.waiting
+    if isinstance(waiting, ModelWait):
+        draft.emit(ModelFinished(**draft.head(), op=waiting.op, role=_role(draft), outcome="cancelled"))
+    elif isinstance(waiting, ToolWait):
+        draft.emit(
+            ToolFinished(**draft.head(), op=waiting.op, role=_role(draft), outcome="cancelled", error_code="cancelled")
+        )
+    if waiting is not None:
+        draft.change(waiting=None)
+        draft.do(StopWork())
+
+
+def seal(draft: Draft) -> None:
+    """The change set is in: the last two events, and the end."""
+    decision = draft.state.ending
+    if decision is None or decision.sealed:
+        return
+    draft.emit(RunSummarized(**draft.head(), summary=decision.summary))
+    op = draft.next_op
+    entry = draft.state.roster.snapshot.guild.entry_role
+    draft.emit(
+        RunFinished(
+            **draft.head(),
+            op=op,
+            parent=TASK_OP,
+            role=entry,
+            source=f"role:{entry}",
+            destination="human",
+            title=decision.outcome,
+            outcome=decision.outcome,
+            result=event_text(decision.result),
+            artifacts=list(decision.artifacts),
+            error=decision.error,
+        )
+    )
+    draft.change(ending=replace(decision, sealed=True))
+    draft.do(_seal(draft))
+
+
+def _seal(draft: Draft) -> Seal:
+    decision = draft.state.ending or Ending("failed")
+    error = decision.error
+    return Seal(
+        outcome=decision.outcome,
+        result=decision.result,
+        summary=decision.summary,
+        plan=plan_markdown(draft.state.plan),
+        error_kind=error.kind if error else None,
+        reason=decision.reason,
+        message=error.message if error else decision.summary,
+    )
+
+
+def take_up(draft: Draft) -> None:
+    """An attempt that finds the Run decided: it seals it, or only says again how it ended."""
+    decision = draft.state.ending
+    if decision is not None:
+        draft.do(_seal(draft) if decision.sealed else TakeChanges())

@@ -1,0 +1,113 @@
+"""What can happen to a Run, as the loop sees it; each input is journalled before it is acted upon.
+
+The state of a Run is the fold of these over `loop.step`, so they hold everything the fold needs: whole replies, whole
+results, the clock and the number of the last event.
+"""
+
+from typing import Annotated, Final, Literal
+
+from guildhall_contracts import limits
+from guildhall_contracts.base import OpId, Record, Timestamp
+from guildhall_contracts.errors import ErrorInfo
+from guildhall_contracts.intervention import ItemId
+from guildhall_contracts.model_api import ModelReply
+from pydantic import Field, TypeAdapter, ValidationError
+
+from guildhall_executor.tools.result import ToolResult
+
+
+class Began(Record):
+    """The first input of a Run."""
+
+    kind: Literal["began"] = "began"
+
+
+class Resumed(Record):
+    """A later attempt took over; whatever was in flight is dead."""
+
+    kind: Literal["resumed"] = "resumed"
+
+
+class Replied(Record):
+    """The model answered call `reply.callId`."""
+
+    kind: Literal["replied"] = "replied"
+    reply: ModelReply
+
+
+class ReplyFailed(Record):
+    """The model call `callId` failed for good: retries are over, or would not help."""
+
+    kind: Literal["reply_failed"] = "reply_failed"
+    call_id: str = Field(max_length=64)
+    error: ErrorInfo
+
+
+class ToolEnded(Record):
+    """The tool operation `op` ended."""
+
+    kind: Literal["tool_ended"] = "tool_ended"
+    op: OpId
+    result: ToolResult
+
+
+class Interrupted(Record):
+    """A person interrupted (`intent`), or cancelled the Run. `item` makes a second delivery harmless."""
+
+    kind: Literal["interrupted"] = "interrupted"
+    item: ItemId
+    intent: Literal["inquire", "redirect", "abort", "cancel"]
+    message: str = Field("", max_length=limits.EVENT_MESSAGE_MAX_CHARS + 96)
+    author: str = Field("", max_length=256)
+
+
+class Tick(Record):
+    """Time has passed; the loop looks at the seconds budget."""
+
+    kind: Literal["tick"] = "tick"
+
+
+class Broken(Record):
+    """Something outside the loop makes going on wrong: lost isolation, a failed journal, a fault of our own."""
+
+    kind: Literal["broken"] = "broken"
+    error: ErrorInfo
+    reason: str = Field("", max_length=40)
+
+
+class ChangesTaken(Record):
+    """The last look at the change set is over, whether it succeeded or not."""
+
+    kind: Literal["changes_taken"] = "changes_taken"
+
+
+AnyInput = Annotated[
+    Began | Resumed | Replied | ReplyFailed | ToolEnded | Interrupted | Tick | Broken | ChangesTaken,
+    Field(discriminator="kind"),
+]
+
+
+class At(Record):
+    """An input with its place and time: events written before it, the stamp its events get, the Run's age."""
+
+    seq: int = Field(ge=0)
+    attempt: int = Field(1, ge=1, le=limits.ATTEMPTS_MAX_COUNT)
+    ts: Timestamp
+    elapsed_milliseconds: int = Field(0, ge=0)
+    input: AnyInput
+
+
+_AT: Final[TypeAdapter[At]] = TypeAdapter(At)
+
+
+def encode_at(at: At) -> bytes:
+    """One line of `inputs.jsonl`, with its newline."""
+    return at.model_dump_json(by_alias=True, exclude_none=True).encode() + b"\n"
+
+
+def decode_at(line: bytes) -> At | None:
+    """A line of `inputs.jsonl`; None for anything else, a torn last line above all."""
+    try:
+        return _AT.validate_json(line)
+    except ValidationError:
+        return None

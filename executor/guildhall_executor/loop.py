@@ -1,0 +1,56 @@
+"""The agent loop. `step` is pure: equal state and input give equal state and effects, so a journal can rebuild it.
+
+No I/O, clock or randomness may be imported here or below; time and numbers come in with the input.
+"""
+
+from guildhall_executor import budget, calls, ending, opening, people, replies
+from guildhall_executor.draft import Draft
+from guildhall_executor.effects import Effect
+from guildhall_executor.inputs import (
+    At,
+    Began,
+    Broken,
+    ChangesTaken,
+    Interrupted,
+    Replied,
+    ReplyFailed,
+    Resumed,
+    Tick,
+    ToolEnded,
+)
+from guildhall_executor.state import State
+
+
+def step(state: State, at: At) -> tuple[State, tuple[Effect, ...]]:
+    """What `at.input` does to the Run. Inputs that no longer fit (a reply after the end) change nothing."""
+    draft = Draft(state, at)
+    _take(draft)
+    budget.look_at_the_clock(draft)
+    while draft.state.waiting is None and draft.state.ending is None and draft.state.stack:
+        if draft.state.top.pending:
+            calls.next_call(draft)
+        else:
+            replies.ask(draft)
+    return draft.state, tuple(draft.effects)
+
+
+def _take(draft: Draft) -> None:
+    match draft.at.input:
+        case Began():
+            opening.begin(draft)
+        case Resumed():
+            opening.resume(draft)
+        case Replied(reply=reply):
+            replies.take(draft, reply)
+        case ReplyFailed(call_id=call_id, error=error):
+            replies.take_failure(draft, call_id, error)
+        case ToolEnded(op=op, result=result):
+            calls.take_result(draft, op, result)
+        case Interrupted() as interrupt:
+            people.interrupt(draft, interrupt)
+        case Broken(error=error, reason=reason):
+            ending.fail(draft, error, reason)
+        case ChangesTaken():
+            ending.seal(draft)
+        case Tick():
+            pass

@@ -1,0 +1,49 @@
+"""What the gateway passes on from people and the api: interventions, cancel, stored seq, wishes to see lines again."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Final, Protocol
+
+from guildhall_contracts.errors import ErrorInfo
+from guildhall_contracts.model_api import MailboxItem, MailboxPage
+
+from guildhall_executor.inputs import Interrupted
+
+RETRY_FIRST_SECONDS: Final = 0.5
+
+
+class Pages(Protocol):
+    async def mailbox(self, cursor: str, wait_seconds: int) -> MailboxPage | ErrorInfo: ...
+
+
+def interruptions(page: MailboxPage) -> list[Interrupted]:
+    """The items that concern the loop; answers and approvals have no tool here that waits for them yet."""
+    return [found for item in page.items if (found := _interruption(item)) is not None]
+
+
+def _interruption(item: MailboxItem) -> Interrupted | None:
+    if item.cancel:
+        return Interrupted(item=item.id, intent="cancel", author=item.author)
+    if item.interrupt is None:
+        return None
+    return Interrupted(item=item.id, intent=item.interrupt.intent, message=item.interrupt.message, author=item.author)
+
+
+async def follow(
+    gateway: Pages, on_page: Callable[[MailboxPage], None], wait_seconds: Callable[[], int], retry_max_seconds: float
+) -> None:
+    """Asks for pages until it is cancelled. A mailbox that fails is asked again, more and more slowly."""
+    cursor = ""
+    pause = RETRY_FIRST_SECONDS
+    while True:
+        waited = wait_seconds()
+        page = await gateway.mailbox(cursor, waited)
+        if isinstance(page, ErrorInfo):
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, retry_max_seconds)
+            continue
+        same = page.cursor == cursor and not page.items
+        cursor, pause = page.cursor, RETRY_FIRST_SECONDS
+        on_page(page)
+        if same and waited == 0:
+            await asyncio.sleep(RETRY_FIRST_SECONDS)

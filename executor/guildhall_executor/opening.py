@@ -1,0 +1,92 @@
+"""How a Run begins, and how a later attempt takes it up where the journal ends."""
+
+from guildhall_contracts.events import ModelFinished, RoleStarted, RunStarted, ToolFinished
+
+from guildhall_executor import ending, prompt, replies
+from guildhall_executor.draft import TASK_OP, Draft
+from guildhall_executor.emit import event_text
+from guildhall_executor.messages import tool
+from guildhall_executor.state import ModelWait, RoleRun, ToolWait
+from guildhall_executor.tools.result import failed
+
+_INTERRUPTED = (
+    "the executor was replaced while this call was running. Whether it took effect is unknown: "
+    "look before you repeat it."
+)
+
+
+def begin(draft: Draft) -> None:
+    """The task operation, with the entry role in it."""
+    if draft.state.stack or draft.state.ending:
+        return
+    snapshot = draft.state.roster.snapshot
+    entry = snapshot.guild.entry_role
+    draft.change(attempt=draft.at.attempt)
+    _run_started(draft, None)
+    draft.emit(
+        RoleStarted(
+            **draft.head(),
+            op=TASK_OP,
+            role=entry,
+            source="human",
+            destination=f"role:{entry}",
+            title=draft.state.roster.members[entry].role.label or entry,
+            brief=event_text(snapshot.task),
+        )
+    )
+    history = (draft.state.roster.members[entry].system, prompt.task_message(snapshot.task))
+    draft.push(RoleRun(entry, TASK_OP, history))
+
+
+def _run_started(draft: Draft, resumed_from: int | None) -> None:
+    snapshot = draft.state.roster.snapshot
+    draft.emit(
+        RunStarted(
+            **draft.head(),
+            op=TASK_OP,
+            source="human",
+            destination=f"role:{snapshot.guild.entry_role}",
+            role=snapshot.guild.entry_role,
+            title="task",
+            guild=snapshot.guild_name,
+            guild_digest=snapshot.guild_digest,
+            entry_role=snapshot.guild.entry_role,
+            roles=list(draft.state.roster.faces),
+            task=snapshot.task,
+            mode=snapshot.mode,
+            private=snapshot.private,
+            budget=snapshot.budget,
+            isolation="verified" if snapshot.isolation_required else "not_required",
+            resumed_from=resumed_from,
+        )
+    )
+
+
+def resume(draft: Draft) -> None:
+    """Closes what was in flight. A model call is asked again by its own id; a tool call is never repeated."""
+    draft.change(attempt=draft.at.attempt)
+    if draft.state.ending is not None:
+        ending.take_up(draft)
+        return
+    if not draft.state.stack:
+        begin(draft)
+        return
+    _run_started(draft, max(draft.at.seq, 1))
+    waiting = draft.state.waiting
+    if isinstance(waiting, ModelWait):
+        draft.emit(ModelFinished(**draft.head(), op=waiting.op, role=draft.state.top.role, outcome="cancelled"))
+        replies.call(draft, waiting.call_id)
+    elif isinstance(waiting, ToolWait):
+        result = failed("interrupted", _INTERRUPTED)
+        draft.emit(
+            ToolFinished(
+                **draft.head(),
+                op=waiting.op,
+                role=draft.state.top.role,
+                outcome="cancelled",
+                output=result.shown,
+                error_code=result.error_code,
+            )
+        )
+        draft.say(tool(waiting.call.id, waiting.call.name, *result.blocks, is_error=True))
+        draft.change(waiting=None)

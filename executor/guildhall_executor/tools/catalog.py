@@ -1,0 +1,45 @@
+"""Every tool this executor knows. A name that is not here cannot be run, whatever a Guild or a model says."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from guildhall_executor.tools.arguments import Arguments, parameters
+from guildhall_executor.tools.delegate import Delegate
+from guildhall_executor.tools.file import EditFile, ListFiles, ReadFile, SearchFiles, WriteFile
+from guildhall_executor.tools.finish import Finish
+from guildhall_executor.tools.plan import UpdatePlan
+from guildhall_executor.tools.shell import RunShell
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    description: str
+    arguments: type[Arguments]
+
+
+CATALOG: Final[dict[str, Tool]] = {
+    "read_file": Tool("Show lines of a text file of the workspace.", ReadFile),
+    "write_file": Tool("Create a file, or replace its whole content.", WriteFile),
+    "edit_file": Tool("Replace a piece of text in a file; every other byte stays as it is.", EditFile),
+    "list_files": Tool("List a folder of the workspace.", ListFiles),
+    "search_files": Tool("Find lines that match in the files of the workspace.", SearchFiles),
+    "run_shell": Tool(
+        "Run a shell command in the workspace. There is no network and no input; stdout and stderr come as one text.",
+        RunShell,
+    ),
+    "update_plan": Tool("Replace the plan of this Run, which people watch.", UpdatePlan),
+    "delegate": Tool("Give work to another role and wait for its summary.", Delegate),
+    "finish": Tool("End your work and hand over its result. Call it alone, when you are done.", Finish),
+}
+
+OWN_OPERATIONS: Final = frozenset({"update_plan", "delegate", "finish"})
+"""Tools the loop itself performs; they have operations of their own and write no `tool.*` events."""
+
+
+def tool_spec(name: str, delegates: tuple[str, ...] = ()) -> dict[str, Any]:
+    """A tool as the model is shown it; `delegate` names the roles that may be asked."""
+    tool = CATALOG[name]
+    schema = parameters(tool.arguments)
+    if name == "delegate":
+        schema["properties"]["role"]["enum"] = list(delegates)
+    return {"name": name, "description": tool.description, "parameters": schema}
