@@ -89,6 +89,7 @@ export const CONDITION_TYPES = Object.freeze([
 export const REASONS = Object.freeze([
   "Pending",
   "Accepted",
+  "SpecInvalid",
   "GuildInvalid",
   "GuildNotFound",
   "GuildNotAccepted",
