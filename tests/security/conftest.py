@@ -13,5 +13,6 @@ __all__ = ["cluster", "namespace"]
 @pytest.fixture(scope="session")
 def rules(cluster: Cluster) -> Iterator[Fence]:
     """The chart's CRDs, RBAC and admission policies, without its pods."""
-    with fence(cluster) as made:
+    allowed = {"runtimeClasses": ["sandboxed"], "priorities": ["low"]}
+    with fence(cluster, {"allowed": allowed}) as made:
         yield made

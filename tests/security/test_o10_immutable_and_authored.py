@@ -1,0 +1,235 @@
+"""O10: a Run says tomorrow what it said when it was created, acts carry their author's name, status its writer's."""
+
+import copy
+import json
+from typing import Any
+
+import pytest
+from guildhall_contracts.generate.crds import frozen_run_fields
+from guildhall_contracts.intervention import InterventionSpec
+from guildhall_contracts.run import MUTABLE_FIELDS, RunSpec, RunStatus
+from support.fence import Fence, denied, guild, run
+
+pytestmark = pytest.mark.cluster
+
+OTHER_GUILD = {**guild(), "models": {"m": "scripted:other"}}
+# One value to begin with and one to change to; None: the field has a default, so it cannot be absent.
+VALUES: dict[str, tuple[Any, Any]] = {
+    "guildRef": ({"name": "one"}, {"name": "two"}),
+    "guild": (guild(), OTHER_GUILD),
+    "task": ("Do it.", "Do something else."),
+    "workspace": ({"storage": {"size": "1Gi"}}, {"storage": {"size": "2Gi"}}),
+    "image": ("guildhall.dev/a:1", "guildhall.dev/b:1"),
+    "resources": ({"cpu": "1"}, {"cpu": "2"}),
+    "runtimeClassName": ("sandboxed", "other"),
+    "env": ({"A": "1"}, {"A": "2"}),
+    "budget": ({"steps": 5}, {"steps": 6}),
+    "mode": ("interactive", "scheduled"),
+    "private": (False, True),
+    "retainSeconds": (600, 700),
+    "concurrencyGroup": ("a", "b"),
+    "deliver": ("none", "patch"),
+    "priority": ("low", "high"),
+}
+DEFAULTED = {"mode", "private", "deliver"}
+NEEDED = {"task"}
+TOGETHER: dict[str, dict[str, Any]] = {
+    "guildRef": {"guild": None}, "retainSeconds": {"private": True, "deliver": "none"},
+}  # fmt: skip
+SAID = "cannot be changed"
+
+
+def _stored(rules: Fence, field: str, value: Any) -> dict[str, Any]:
+    return rules.run(**{**TOGETHER.get(field, {}), field: value})
+
+
+def test_every_frozen_field_has_values_here() -> None:
+    assert set(VALUES) == set(frozen_run_fields())
+    assert set(VALUES) | MUTABLE_FIELDS == {info.alias or name for name, info in RunSpec.model_fields.items()}
+
+
+@pytest.mark.parametrize("field", sorted(VALUES))
+def test_a_spec_field_cannot_be_changed(rules: Fence, field: str) -> None:
+    first, second = VALUES[field]
+    stored = _stored(rules, field, first)
+    name = stored["metadata"]["name"]
+    assert rules.patch("run", name, {"spec": {field: first}}).returncode == 0, "control: saying the same is no change"
+    change = [{"op": "replace", "path": f"/spec/{field}", "value": second}]
+    assert denied(rules.patch("run", name, change), SAID)
+    assert rules.get("run", name)["spec"] == stored["spec"]
+
+
+@pytest.mark.parametrize("field", sorted(set(VALUES) - DEFAULTED - NEEDED - {"guild"}))
+def test_a_spec_field_cannot_be_added(rules: Fence, field: str) -> None:
+    together = {key: value for key, value in TOGETHER.get(field, {}).items() if value is not None}
+    name = rules.run(**together)["metadata"]["name"]
+    assert rules.patch("run", name, {"spec": {"ttlSecondsAfterFinished": 60}}).returncode == 0, "control"
+    added = [{"op": "add", "path": f"/spec/{field}", "value": VALUES[field][0]}]
+    assert denied(rules.patch("run", name, added), SAID)
+    assert field not in rules.get("run", name)["spec"]
+
+
+@pytest.mark.parametrize("field", sorted(set(VALUES) - DEFAULTED))
+def test_a_spec_field_cannot_be_removed(rules: Fence, field: str) -> None:
+    name = _stored(rules, field, VALUES[field][0])["metadata"]["name"]
+    assert rules.patch("run", name, {"spec": {"ttlSecondsAfterFinished": 60}}).returncode == 0, "control"
+    done = rules.patch("run", name, [{"op": "remove", "path": f"/spec/{field}"}])
+    assert denied(done, "spec.task: Required value" if field in NEEDED else SAID)
+    assert field in rules.get("run", name)["spec"]
+
+
+@pytest.mark.parametrize("field", sorted(DEFAULTED))
+def test_a_defaulted_field_cannot_be_taken_back_to_its_default(rules: Fence, field: str) -> None:
+    value = {"mode": "scheduled", "private": True, "deliver": "none"}[field]
+    name = rules.run(**{"deliver": "none", field: value})["metadata"]["name"]
+    assert denied(rules.patch("run", name, [{"op": "remove", "path": f"/spec/{field}"}]), SAID)
+
+
+def test_the_whole_spec_cannot_be_removed_or_left_out(rules: Fence) -> None:
+    name = rules.run()["metadata"]["name"]
+    assert denied(rules.patch("run", name, [{"op": "remove", "path": "/spec"}]), "spec: Required value")
+    bare = {**run(), "spec": None}
+    assert denied(
+        rules.create({key: value for key, value in bare.items() if value is not None}), "spec: Required value"
+    )
+
+
+def test_the_mutable_fields_change_and_cancel_only_goes_on(rules: Fence) -> None:
+    name = rules.run()["metadata"]["name"]
+    for patch in ({"suspend": True}, {"suspend": False}, {"ttlSecondsAfterFinished": 5}, {"cancel": True}):
+        done = rules.patch("run", name, {"spec": patch})
+        assert done.returncode == 0, done.stderr
+    assert rules.patch("run", name, [{"op": "remove", "path": "/spec/ttlSecondsAfterFinished"}]).returncode == 0
+    assert denied(rules.patch("run", name, {"spec": {"cancel": False}}), "stays cancelled")
+
+
+def test_the_apis_account_may_cancel_and_change_nothing_else(rules: Fence) -> None:
+    api = rules.account("api")
+    name = rules.run()["metadata"]["name"]
+    for patch in ({"spec": {"suspend": True}}, {"spec": {"ttlSecondsAfterFinished": 0}},
+                  {"metadata": {"labels": {"a": "b"}}}, {"metadata": {"annotations": {"a": "b"}}},
+                  {"metadata": {"finalizers": ["guildhall.dev/x"]}}):  # fmt: skip
+        assert denied(rules.patch("run", name, patch, user=api), "nothing of a Run but cancel"), patch
+    done = rules.patch("run", name, {"spec": {"cancel": True}}, user=api)
+    assert done.returncode == 0, done.stderr
+
+
+def _act(author: str | None, name: str, **body: Any) -> dict[str, Any]:
+    spec = {"runRef": {"name": "some-run", "uid": "u-1"}, **({"author": author} if author else {}), **body}
+    return {
+        "apiVersion": "guildhall.dev/v1alpha1", "kind": "Intervention", "metadata": {"name": name}, "spec": spec,
+    }  # fmt: skip
+
+
+ABORT = {"interrupt": {"intent": "abort"}}
+APPROVAL = {"approval": {"approvalId": "a1", "argumentsHash": "0" * 64, "decision": "approve"}}
+MAY_ACT = {"apiGroups": ["guildhall.dev"], "resources": ["interventions"], "verbs": ["create", "get", "patch"]}
+
+
+def test_an_author_cannot_be_forged(rules: Fence) -> None:
+    jane = rules.user(MAY_ACT)
+    done = rules.create(_act(jane, f"mine-{jane}", **ABORT), user=jane)
+    assert done.returncode == 0, done.stderr
+    assert denied(rules.create(_act("someone-else", f"forged-{jane}", **ABORT), user=jane), "author must be you")
+    assert rules.attempt("get", "intervention", f"forged-{jane}").returncode != 0
+    done = rules.create(_act("someone-else", f"named-{jane}", **ABORT), user=rules.account("api"))
+    assert done.returncode == 0, f"the api names whom it signed in: {done.stderr}"
+
+
+def test_a_missing_author_is_filled_in_with_the_caller(rules: Fence) -> None:
+    jane = rules.user(MAY_ACT)
+    done = rules.create(_act(None, f"unsigned-{jane}", **ABORT), user=jane, lax=True)
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout)["spec"]["author"] == jane
+
+
+def test_approving_needs_the_verb_on_that_run(rules: Fence) -> None:
+    jane = rules.user(MAY_ACT)
+    assert denied(rules.create(_act(jane, f"no-{jane}", **APPROVAL), user=jane), "approve")
+    other = {"apiGroups": ["guildhall.dev"], "resources": ["runs"], "verbs": ["approve"]}
+    rules.grant(jane, {**other, "resourceNames": ["another-run"]})
+    assert denied(rules.create(_act(jane, f"no-{jane}", **APPROVAL), user=jane), "approve")
+    rules.grant(jane, {**other, "resourceNames": ["some-run"]})
+    done = rules.create(_act(jane, f"yes-{jane}", **APPROVAL), user=jane)
+    assert done.returncode == 0, done.stderr
+
+
+def test_an_intervention_is_immutable_field_by_field(rules: Fence) -> None:
+    changed: dict[str, Any] = {
+        "runRef": {"name": "other", "uid": "u-2"}, "author": "other", "interrupt": {"intent": "redirect"},
+        "answer": {"questionId": "q", "text": "t"}, "approval": APPROVAL["approval"],
+    }  # fmt: skip
+    assert set(changed) == {info.alias or name for name, info in InterventionSpec.model_fields.items()}
+    api = rules.account("api")
+    assert rules.create(_act("jane", "fixed", **ABORT), user=api).returncode == 0
+    assert rules.patch("intervention", "fixed", {"metadata": {"labels": {"a": "b"}}}).returncode == 0, "control"
+    for field, value in changed.items():
+        assert denied(rules.patch("intervention", "fixed", {"spec": {field: value}}), SAID), field
+        if field in ABORT | {"runRef": 0, "author": 0}:
+            assert rules.patch("intervention", "fixed", [{"op": "remove", "path": f"/spec/{field}"}]).returncode != 0
+
+
+def test_an_intervention_has_exactly_one_body(rules: Fence) -> None:
+    assert denied(rules.create(_act("kubernetes-admin", "empty"), dry=True), "exactly one of")
+    assert denied(rules.create(_act("kubernetes-admin", "two", **ABORT, **APPROVAL), dry=True), "exactly one of")
+
+
+WRITERS = {
+    "operator": {"observedGeneration": 3, "conditions": None, "phase": "Running", "reason": "Started", "guild": "g",
+                 "guildDigest": "a" * 64, "entryRole": "solo", "attempts": [{"number": 1, "job": "j"}],
+                 "startTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T00:00:00Z", "duration": "1s"},
+    "gateway": {"usage": {"calls": 1}, "cost": "$0.01", "awaiting": {"questions": 1}},
+    "api": {"archive": {"storedSeq": 1}, "result": {"outcome": "succeeded"}, "summary": "Done.",
+            "changes": {"files": 1}},
+}  # fmt: skip
+WRITERS["operator"]["conditions"] = [
+    {"type": "Running", "status": "True", "reason": "Started", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+]
+
+
+def test_every_status_field_has_its_writer_here() -> None:
+    fields = {info.alias or name for name, info in RunStatus.model_fields.items()}
+    assert fields == {field for written in WRITERS.values() for field in written}
+
+
+@pytest.mark.parametrize("writer", WRITERS)
+def test_each_account_writes_its_own_status_fields_and_no_others(rules: Fence, writer: str) -> None:
+    name = rules.run()["metadata"]["name"]
+    for owner, fields in WRITERS.items():
+        for field, value in fields.items():
+            done = rules.patch(
+                "run", name, {"status": {field: value}}, user=rules.account(writer), status=True, dry=True
+            )
+            assert (done.returncode == 0) == (owner == writer), (writer, field, done.stderr)
+
+
+def test_another_account_with_the_right_still_writes_no_status(rules: Fence) -> None:
+    meddler = rules.user({"apiGroups": ["guildhall.dev"], "resources": ["*"], "verbs": ["*"]})
+    name = rules.run(user=meddler)["metadata"]["name"]
+    for fields in WRITERS.values():
+        for field, value in fields.items():
+            done = rules.patch("run", name, {"status": {field: value}}, user=meddler, status=True)
+            assert denied(done, "only the"), field
+    assert "status" not in rules.get("run", name)
+    done = rules.patch("run", name, {"status": WRITERS["gateway"]}, user=rules.account("gateway"), status=True)
+    assert done.returncode == 0, f"control: {done.stderr}"
+    clear = {"status": dict.fromkeys(WRITERS["gateway"])}
+    assert denied(rules.patch("run", name, clear, user=meddler, status=True), "only the gateway"), "nor removes any"
+    assert rules.get("run", name)["status"] == json.loads(json.dumps(WRITERS["gateway"]))
+
+
+def test_status_is_not_written_by_the_way_of_the_spec(rules: Fence) -> None:
+    sneaky = copy.deepcopy(run())
+    sneaky["status"] = {"phase": "Succeeded", "usage": {"calls": 0}}
+    done = rules.create(sneaky)
+    assert done.returncode == 0, done.stderr
+    assert "status" not in json.loads(done.stdout)
+
+
+def test_an_interventions_status_is_the_gateways(rules: Fence) -> None:
+    meddler = rules.user({"apiGroups": ["guildhall.dev"], "resources": ["*"], "verbs": ["*"]})
+    assert rules.create(_act(meddler, f"act-{meddler}", **ABORT), user=meddler).returncode == 0
+    state = {"status": {"state": "Consumed", "time": "2026-01-01T00:00:00Z"}}
+    assert denied(rules.patch("intervention", f"act-{meddler}", state, user=meddler, status=True), "the gateway's")
+    done = rules.patch("intervention", f"act-{meddler}", state, user=rules.account("gateway"), status=True)
+    assert done.returncode == 0, done.stderr

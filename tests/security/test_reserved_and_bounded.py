@@ -1,0 +1,281 @@
+"""What run pods are trusted by cannot be borrowed, and our own operator can make nothing but run pods."""
+
+import copy
+import json
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from guildhall_contracts.gate import Target
+from guildhall_contracts.run import RunSpec
+from guildhall_operator.config import Config
+from guildhall_operator.manifests import job as builder
+from guildhall_operator.run_view import run_view
+from support.chart import config_of, render
+from support.fence import JOB_CONTROLLER, Fence, denied
+
+pytestmark = pytest.mark.cluster
+
+CORPUS = Path("/work/shared/corpora/pod-security")
+Change = Callable[[dict[str, Any]], object]
+MakePod = Callable[[str], dict[str, Any]]
+
+
+@cache
+def operator_config(rules: Fence) -> Config:
+    """The operator's configuration exactly as the chart writes it."""
+    values = {"runNamespaces": [rules.runs], "allowed": {"runtimeClasses": ["sandboxed"], "priorities": ["low"]}}
+    return Config.model_validate(config_of(render(values, namespace=rules.control), "operator"))
+
+
+def built_job(rules: Fence, stored: dict[str, Any]) -> dict[str, Any]:
+    """The Job the operator builds for a stored Run."""
+    canary = Target(name="canary", host="192.0.2.10", port=8444)
+    attempt = builder.Try(number=1, seconds=600, gateway_ip="192.0.2.10", targets=[canary])
+    spec = RunSpec.model_validate(stored["spec"])
+    return builder.job(run_view(stored), spec, operator_config(rules), attempt)
+
+
+@pytest.fixture(scope="module")
+def stored(rules: Fence) -> dict[str, Any]:
+    return rules.run()
+
+
+@pytest.fixture(scope="module")
+def run_pod(rules: Fence, stored: dict[str, Any]) -> MakePod:
+    """Makes a pod as the Job controller does; nobody schedules it, and its Job (suspended) keeps it from collection."""
+    job = built_job(rules, stored)
+    job["spec"]["suspend"] = True
+    done = rules.create(job, user=rules.account("operator"))
+    assert done.returncode == 0, f"control: {done.stderr}"
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": job["metadata"]["name"],
+             "uid": json.loads(done.stdout)["metadata"]["uid"], "controller": True}  # fmt: skip
+
+    def make(name: str) -> dict[str, Any]:
+        template = copy.deepcopy(job["spec"]["template"])
+        template["metadata"] |= {"name": name, "ownerReferences": [owner]}
+        template["spec"]["schedulerName"] = "nobody"
+        pod = {"apiVersion": "v1", "kind": "Pod", **template}
+        made = rules.create(pod, user=JOB_CONTROLLER)
+        assert made.returncode == 0, f"control: {made.stderr}"
+        return pod
+
+    return make
+
+
+ROOT_RIGHTS = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
+POWERS = {"apiGroups": ["", "batch", "apps", "networking.k8s.io"], "resources": ["*"],
+          "verbs": ["create", "get", "list", "update", "patch", "delete", "deletecollection"]}  # fmt: skip
+
+
+def _plain_pod(name: str, **labels: str) -> dict[str, Any]:
+    container = {"name": "c", "image": "guildhall.dev/cluster-busybox:1", "securityContext": {
+        "allowPrivilegeEscalation": False, "runAsNonRoot": True, "runAsUser": 10002,
+        "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}}}  # fmt: skip
+    spec = {"containers": [container], "restartPolicy": "Never", "schedulerName": "nobody"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": spec}
+
+
+def test_nobody_makes_a_pod_that_looks_like_a_runs(rules: Fence) -> None:
+    editor = rules.user(POWERS)
+    assert rules.create(_plain_pod("plain"), user=editor).returncode == 0, "control"
+    labelled = _plain_pod("fake", **{"guildhall.dev/run": "u"})
+    borrowed = _plain_pod("borrowed")
+    borrowed["spec"]["serviceAccountName"] = "guildhall-run"
+    for pod in (labelled, borrowed):
+        for user in (editor, None, rules.account("operator"), JOB_CONTROLLER):
+            assert rules.create(pod, user=user, dry=True).returncode != 0, (pod["metadata"]["name"], user)
+
+
+def test_nobody_but_the_operator_makes_a_job_that_looks_like_a_runs(rules: Fence, stored: dict[str, Any]) -> None:
+    editor = rules.user(POWERS)
+    job = built_job(rules, stored)
+    for user in (editor, None, rules.account("gateway")):
+        assert rules.create(job, user=user, dry=True).returncode != 0, user
+    done = rules.create(job, user=rules.account("operator"), dry=True)
+    assert done.returncode == 0, f"control: {done.stderr}"
+
+
+def test_a_cron_job_or_deployment_is_no_way_around(rules: Fence) -> None:
+    """Their pods are made by other controllers, which the label refuses."""
+    pod = _plain_pod("replica", **{"guildhall.dev/run": "u"})
+    pod["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}]
+    maker = "system:serviceaccount:kube-system:replicaset-controller"
+    plain = {**pod, "metadata": {**pod["metadata"], "labels": {}}}
+    assert rules.create(plain, user=maker, dry=True).returncode == 0, "control: it may make other pods"
+    assert denied(rules.create(pod, user=maker, dry=True), "guildhall.dev/run")
+
+
+def test_the_label_is_not_put_on_taken_off_or_changed(rules: Fence, run_pod: MakePod) -> None:
+    editor = rules.user(POWERS)
+    run_pod("pod-label")
+    rules.create(_plain_pod("bare"))
+    assert rules.patch("pod", "pod-label", {"metadata": {"labels": {"other": "x"}}}, user=editor).returncode == 0, "control"
+    for value in (None, "another"):
+        for user in (editor, None, rules.account("operator")):
+            patch = {"metadata": {"labels": {"guildhall.dev/run": value}}}
+            assert rules.patch("pod", "pod-label", patch, user=user).returncode != 0, (value, user)
+    assert denied(rules.patch("pod", "bare", {"metadata": {"labels": {"guildhall.dev/run": "u"}}}, user=editor), "label")
+    assert "guildhall.dev/run" in rules.get("pod", "pod-label")["metadata"]["labels"]
+
+
+def test_no_ephemeral_container_in_a_run_pod(rules: Fence, run_pod: MakePod) -> None:
+    run_pod("pod-debug")
+    rules.create(_plain_pod("plain-debug"))
+    guest = _plain_pod("x")["spec"]["containers"][0] | {"name": "guest"}
+    patch = json.dumps({"spec": {"ephemeralContainers": [guest]}})
+    words = ["--subresource=ephemeralcontainers", "--type=strategic", "-p", patch]
+    assert rules.attempt("patch", "pod", "plain-debug", *words).returncode == 0, "control"
+    assert denied(rules.attempt("patch", "pod", "pod-debug", *words), "ephemeral")
+
+
+def test_the_fence_stays_where_it_is(rules: Fence) -> None:
+    editor = rules.user(POWERS)
+    rules.attempt("create", "configmap", "mine", "--from-literal=a=b")
+    assert rules.patch("configmap", "mine", {"data": {"a": "c"}}, user=editor).returncode == 0, "control"
+    open_all = {"spec": {"egress": [{}]}}
+    assert denied(rules.patch("networkpolicy", "guildhall-run", open_all, user=editor), "administer")
+    assert denied(rules.attempt("delete", "networkpolicy", "guildhall-run", user=editor), "administer")
+    assert denied(rules.attempt("delete", "networkpolicy", "--all", user=editor), "administer")
+    assert denied(rules.patch("configmap", "guildhall-gateway-ca", {"data": {"ca.crt": "x"}}, user=editor), "administer")
+    assert rules.get("networkpolicy", "guildhall-run")["spec"]["egress"] != [{}]
+    assert rules.patch("networkpolicy", "guildhall-run", {"metadata": {"labels": {"a": "b"}}}).returncode == 0, "admin"
+
+
+def _container(index: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    def find(pod: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = (pod["initContainers"] + pod["containers"])[index]
+        return found
+
+    return find
+
+
+prepare, workshop, executor = _container(0), _container(1), _container(2)
+
+
+def _mounts(container: dict[str, Any], name: str) -> Any:
+    return container["volumeMounts"].append({"name": name, "mountPath": f"/x-{name}"})
+
+
+WIDER: dict[str, Change] = {
+    "host network": lambda pod: pod.update(hostNetwork=True),
+    "host pid": lambda pod: pod.update(hostPID=True),
+    "host ipc": lambda pod: pod.update(hostIPC=True),
+    "shared processes": lambda pod: pod.update(shareProcessNamespace=True),
+    "other account": lambda pod: pod.update(serviceAccountName="default"),
+    "kubernetes token": lambda pod: pod.update(automountServiceAccountToken=True),
+    "service links": lambda pod: pod.update(enableServiceLinks=True),
+    "names": lambda pod: pod.update(dnsPolicy="ClusterFirst", dnsConfig=None),
+    "a node of choice": lambda pod: pod.update(nodeName="node1"),
+    "no deadline": lambda pod: pod.pop("activeDeadlineSeconds"),
+    "a year": lambda pod: pod.update(activeDeadlineSeconds=31_536_000),
+    "runtime class": lambda pod: pod.update(runtimeClassName="privileged-vm"),
+    "priority": lambda pod: pod.update(priorityClassName="system-node-critical"),
+    "host path": lambda pod: pod["volumes"].append({"name": "h", "hostPath": {"path": "/"}}),
+    "secret": lambda pod: pod["volumes"].append({"name": "s", "secret": {"secretName": "guildhall-providers"}}),
+    "projected secret": lambda pod: pod["volumes"].append(
+        {"name": "s", "projected": {"sources": [{"secret": {"name": "x"}}]}}
+    ),
+    "token for the api server": lambda pod: pod["volumes"].append(
+        {"name": "s", "projected": {"sources": [{"serviceAccountToken": {"path": "t"}}]}}
+    ),
+    "long token": lambda pod: pod["volumes"].append(
+        {"name": "s", "projected": {"sources": [
+            {"serviceAccountToken": {"path": "t", "audience": "guildhall-gateway", "expirationSeconds": 86_400}}]}}
+    ),
+    "csi": lambda pod: pod["volumes"].append({"name": "s", "csi": {"driver": "x"}}),
+    "nfs": lambda pod: pod["volumes"].append({"name": "s", "nfs": {"server": "x", "path": "/"}}),
+    "ephemeral": lambda pod: pod["volumes"].append({"name": "s", "ephemeral": {"volumeClaimTemplate": {
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}}}),
+    "workshop sees the token": lambda pod: _mounts(workshop(pod), "token"),
+    "prepare sees the token": lambda pod: _mounts(prepare(pod), "token"),
+    "workshop sees the journal": lambda pod: _mounts(workshop(pod), "journal"),
+    "executor sees the workspace": lambda pod: _mounts(executor(pod), "workspace"),
+    "executor of another image": lambda pod: executor(pod).update(image="guildhall.dev/mine:1"),
+    "prepare of another image": lambda pod: prepare(pod).update(image="guildhall.dev/mine:1"),
+    "a fourth container": lambda pod: pod["containers"].append({**executor(pod), "name": "extra"}),
+    "one uid": lambda pod: workshop(pod)["securityContext"].update(runAsUser=10_001),
+    "root group": lambda pod: workshop(pod)["securityContext"].update(runAsGroup=0),
+    "root": lambda pod: workshop(pod)["securityContext"].update(runAsUser=0, runAsNonRoot=False),
+    "privileged": lambda pod: workshop(pod)["securityContext"].update(privileged=True, allowPrivilegeEscalation=True),
+    "escalation": lambda pod: workshop(pod)["securityContext"].pop("allowPrivilegeEscalation"),
+    "writable root": lambda pod: executor(pod)["securityContext"].pop("readOnlyRootFilesystem"),
+    "a capability": lambda pod: workshop(pod)["securityContext"]["capabilities"].update(add=["NET_RAW"]),
+    "capabilities kept": lambda pod: workshop(pod)["securityContext"].pop("capabilities"),
+    "unconfined": lambda pod: workshop(pod)["securityContext"].update(seccompProfile={"type": "Unconfined"}),
+    "proc": lambda pod: (pod.update(hostUsers=False), workshop(pod)["securityContext"].update(procMount="Unmasked")),
+    "no security context": lambda pod: workshop(pod).pop("securityContext"),
+    "env from a secret": lambda pod: workshop(pod).update(envFrom=[{"secretRef": {"name": "x"}}]),
+    "env value from a secret": lambda pod: workshop(pod)["env"].append(
+        {"name": "K", "valueFrom": {"secretKeyRef": {"name": "x", "key": "k"}}}
+    ),
+    "host port": lambda pod: workshop(pod).update(ports=[{"containerPort": 80, "hostPort": 80}]),
+    "no limits": lambda pod: workshop(pod).pop("resources"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("what", WIDER)
+def test_the_operators_account_makes_no_wider_pod(rules: Fence, stored: dict[str, Any], what: str) -> None:
+    job = built_job(rules, stored)
+    WIDER[what](job["spec"]["template"]["spec"])
+    done = rules.create(job, user=rules.account("operator"), dry=True)
+    assert denied(done, "operator-jobs"), done.stderr or "accepted"
+
+
+def test_every_corpus_pod_is_refused_as_a_job_of_the_operator(rules: Fence, stored: dict[str, Any]) -> None:
+    """A pod of somebody else's shape is refused whether or not Pod Security alone would have."""
+    if not CORPUS.is_dir():
+        pytest.skip("the corpus of Pod Security fixtures is not on this machine")
+    names = sorted(CORPUS.glob("*.yaml"))
+    assert len(names) > 50
+    for path in names:
+        job = built_job(rules, stored)
+        job["spec"]["template"]["spec"] = yaml.safe_load(path.read_text())["spec"] | {"restartPolicy": "Never"}
+        done = rules.create(job, user=rules.account("operator"), dry=True)
+        assert done.returncode != 0, path.name
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda job: job["spec"].update(parallelism=2, completions=2),
+        lambda job: job["spec"].update(backoffLimit=3),
+        lambda job: job["metadata"].update(ownerReferences=[]),
+        lambda job: job["metadata"]["ownerReferences"][0].update(uid="another"),
+        lambda job: job["spec"]["template"]["metadata"]["labels"].pop("guildhall.dev/run"),
+    ],
+    ids=["parallel", "retries", "no owner", "another Run's label", "no label"],
+)
+def test_the_operators_account_makes_no_other_job(rules: Fence, stored: dict[str, Any], change: Change) -> None:
+    job = built_job(rules, stored)
+    change(job)
+    assert denied(rules.create(job, user=rules.account("operator"), dry=True), "operator-jobs")
+
+
+def test_the_operator_touches_only_what_belongs_to_runs(rules: Fence, stored: dict[str, Any]) -> None:
+    operator = rules.account("operator")
+    owner = built_job(rules, stored)["metadata"]["ownerReferences"]
+    mine = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-a-run", "ownerReferences": owner}}
+    theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-nobody"}}
+    done = rules.create(mine, user=operator)
+    assert done.returncode == 0, f"control: {done.stderr}"
+    assert denied(rules.create(theirs, user=operator), "belongs to a Run")
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "users-claim"},
+             "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}}  # fmt: skip
+    assert rules.create(claim).returncode == 0
+    assert denied(rules.attempt("delete", "pvc", "users-claim", user=operator), "belongs to a Run")
+    rules.create(_plain_pod("users-pod"))
+    assert denied(rules.attempt("delete", "pod", "users-pod", user=operator), "pods of Runs only")
+    assert denied(rules.attempt("delete", "run", stored["metadata"]["name"], user=operator), "have ended")
+
+
+def test_of_a_run_pod_the_operator_lowers_the_deadline_only(rules: Fence, run_pod: MakePod) -> None:
+    operator = rules.account("operator")
+    run_pod("pod-deadline")
+    image = [{"op": "replace", "path": "/spec/containers/0/image", "value": "guildhall.dev/mine:1"}]
+    assert denied(rules.patch("pod", "pod-deadline", image, user=operator), "lower the deadline")
+    done = rules.patch("pod", "pod-deadline", {"spec": {"activeDeadlineSeconds": 1}}, user=operator)
+    assert done.returncode == 0, done.stderr
