@@ -14,7 +14,7 @@ import uvicorn
 from guildhall_gateway.app import make_app
 from guildhall_gateway.canary import Canary
 from guildhall_gateway.config import Config, ConfigError, Tls, read_config
-from guildhall_gateway.gateway import Gateway
+from guildhall_gateway.gateway import Doors, Gateway
 from guildhall_gateway.health import make_health
 from guildhall_gateway.kube import in_cluster
 from guildhall_gateway.token_review import KubernetesIdentity
@@ -74,7 +74,7 @@ async def serve(config: Config) -> None:
     """Run until SIGTERM or SIGINT. Raises OSError when a port, the store or the cluster cannot be had."""
     client = in_cluster()
     runs = KubernetesRuns(client, list(config.run_namespaces))
-    gateway = Gateway(config, runs, KubernetesIdentity(client, config.audience), runs)
+    gateway = Gateway(config, Doors(runs, KubernetesIdentity(client, config.audience), runs))
     canary = Canary()
     main = server(make_app(gateway), config.host, config.ports.https, config.tls)
     health = server(make_health(gateway.healthy, runs.ready), config.host, config.ports.health)

@@ -20,9 +20,9 @@ from starlette.responses import FileResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from guildhall_gateway import metrics
-from guildhall_gateway.calls import LiveCall
 from guildhall_gateway.gateway import Gateway
 from guildhall_gateway.identity import Caller, Use
+from guildhall_gateway.live import LiveCall
 from guildhall_gateway.problems import Refusal, Refused, bad_request, refusal, too_large
 from guildhall_gateway.runs import RunView
 
@@ -201,6 +201,10 @@ async def _served(
         return answer(refused.refusal)
     except ClientDisconnect:
         return Response(status_code=499)
+    except OSError as error:
+        log.warning("%s: %s", handler.__name__, error)
+        text = "the gateway's storage does not answer; try again"
+        return answer(refusal(503, "llm_unavailable", text, retry_after_seconds=2.0))
     except Exception:
         log.exception("%s failed", handler.__name__)
         return answer(refusal(500, "internal", "the gateway failed; its log says why", retryable=True))

@@ -18,9 +18,9 @@ CLOCK_KEY: Final = "latest_time"
 
 _GET: Final = text("SELECT * FROM approvals WHERE run = :run AND approval_id = :approval_id")
 _INSERT: Final = text(
-    "INSERT INTO approvals (run, approval_id, call_id, role, tool, effect, arguments_hash, policy_version, state, author,"
-    " expires_at) VALUES (:run, :approval_id, :call_id, :role, :tool, :effect, :arguments_hash, :policy_version, 'open',"
-    " '', :expires_at) ON CONFLICT (run, approval_id) DO NOTHING"
+    "INSERT INTO approvals (run, approval_id, call_id, role, tool, effect, arguments_hash, policy_version, state,"
+    " author, expires_at) VALUES (:run, :approval_id, :call_id, :role, :tool, :effect, :arguments_hash,"
+    " :policy_version, 'open', '', :expires_at) ON CONFLICT (run, approval_id) DO NOTHING"
 )
 _MOVE: Final = text(
     "UPDATE approvals SET state = :to, author = :author WHERE run = :run AND approval_id = :approval_id"
@@ -36,7 +36,7 @@ class ApprovalStore:
 
     def __init__(self, store: Store, clock: Callable[[], float]) -> None:
         self._store = store
-        self._clock = clock
+        self.clock = clock
 
     async def ask(self, request: ApprovalRequest, run: str) -> str | None:
         """Record that a person is asked; asking the same again changes nothing, asking another thing is refused."""
@@ -64,7 +64,7 @@ class ApprovalStore:
             if refused is not None:
                 return refused
             to = "approved" if decision.decision == "approve" else "denied"
-            return await _move(connection, run, decision.approval_id, "open", to, decision.author)
+            return await _move(connection, (run, decision.approval_id), "open", to, decision.author)
 
     async def consume(self, request: ApprovalRequest, run: str) -> str | None:
         """Verify and use up in one transaction: of any number of callers, at most one gets None."""
@@ -74,7 +74,7 @@ class ApprovalStore:
             refused = usable(approval, request, run, now)
             if refused is not None or approval is None:
                 return refused or "there is no such approval in this Run"
-            return await _move(connection, run, request.approval_id, "approved", "consumed", approval.author)
+            return await _move(connection, (run, request.approval_id), "approved", "consumed", approval.author)
 
     async def standing(self, run: str, approval_id: str) -> Kept | None:
         async with self._store.read() as connection:
@@ -92,7 +92,7 @@ class ApprovalStore:
     async def _now(self, connection: AsyncConnection) -> float:
         """The latest time ever seen; also closes what that time has overtaken."""
         row = (await connection.execute(text("SELECT value FROM meta WHERE key = :key"), {"key": CLOCK_KEY})).scalar()
-        now = max(self._clock(), float(row or 0.0))
+        now = max(self.clock(), float(row or 0.0))
         upsert = text(
             "INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
         )
@@ -112,7 +112,7 @@ async def _open_count(connection: AsyncConnection, run: str) -> int:
     return int((await connection.execute(query, {"run": run})).scalar_one())
 
 
-async def _move(connection: AsyncConnection, run: str, approval_id: str, was: str, to: str, author: str) -> str | None:
-    values = {"run": run, "approval_id": approval_id, "was": was, "to": to, "author": author}
+async def _move(connection: AsyncConnection, key: tuple[str, str], was: str, to: str, author: str) -> str | None:
+    values = {"run": key[0], "approval_id": key[1], "was": was, "to": to, "author": author}
     moved = (await connection.execute(_MOVE, values)).rowcount == 1
     return None if moved else "the approval was used or decided at the same moment by another"

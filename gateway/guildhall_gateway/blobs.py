@@ -90,7 +90,7 @@ class Blobs:
             total = text("SELECT coalesce(sum(size), 0) FROM blobs WHERE run = :run")
             if new and int((await connection.execute(total, {"run": run})).scalar_one()) > self._run_max_bytes:
                 raise Refused(self._full())
-            partial.replace(target)
+            await asyncio.to_thread(partial.replace, target)
         return new
 
     async def _room_for(self, run: str, size: int) -> None:
@@ -101,9 +101,7 @@ class Blobs:
             raise Refused(self._full())
 
     def _full(self) -> Refusal:
-        text_ = (
-            f"the blobs of this Run would take more than {self._run_max_bytes} bytes; keep fewer or smaller artifacts"
-        )
+        text_ = f"the blobs of this Run would take more than {self._run_max_bytes} bytes; keep fewer or smaller ones"
         return refusal(507, "internal", text_, retryable=False)
 
     async def find(self, run: str, sha256: str) -> tuple[Path, int]:

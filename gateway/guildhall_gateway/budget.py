@@ -55,9 +55,8 @@ def _message_bytes(message: AnyMessage) -> tuple[int, int]:
     if isinstance(message, AssistantMessage):
         calls = sum(len(call.arguments.encode()) + len(call.name.encode()) for call in message.tool_calls)
         return len(message.text.encode("utf-8", "surrogatepass")) + calls, 1 + len(message.tool_calls)
-    size = sum(
-        len(block.text.encode("utf-8", "surrogatepass")) + len(block.label.encode()) for block in message.content
-    )
+    texts = [text for block in message.content for text in (block.text, block.label)]
+    size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
     return size, 1 + len(message.content)
 
 

@@ -1,13 +1,12 @@
 """Model calls in flight: reserve, ask the provider, settle, whatever happens to the caller's connection meanwhile.
 
-Guards against calls that outlive their Run (cancel cuts them), hang (idle limit), or are paid for twice (one task a call).
+Guards against calls that outlive their Run (cancel cuts them), hang (idle limit) or are paid for twice (one task each).
 """
 
 import asyncio
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -19,7 +18,6 @@ from guildhall_contracts.model_api import (
     CallUsage,
     FailureLine,
     GatewayError,
-    Heartbeat,
     LedgerTotals,
     ModelReply,
     ModelRequest,
@@ -28,55 +26,18 @@ from guildhall_contracts.model_api import (
 )
 
 from guildhall_gateway.budget import Totals, scopes, totals_view, worst_case
-from guildhall_gateway.config import Budgets
-from guildhall_gateway.ledger import Ledger, Replay, Reserved
+from guildhall_gateway.ledger import Claim, Ledger, Replay, Reserved
 from guildhall_gateway.ledger_rows import Outcome, day_of
+from guildhall_gateway.live import BROKEN, CANCELLED, STOPPING, LiveCall, Made, Rules, follow
 from guildhall_gateway.prices import TokenCount
-from guildhall_gateway.problems import Refused, gateway_error, refusal
+from guildhall_gateway.problems import Refused, refusal
 from guildhall_gateway.providers.base import Provider, ProviderFailure, ProviderReply, empty_answer, stalled
 from guildhall_gateway.runs import RunView
 
 log = logging.getLogger(__name__)
 
 DELTA_MAX_CHARS: Final = limits.EVENT_TEXT_MAX_BYTES // 4
-FOLLOWER_QUEUE_MAX_COUNT: Final = 1_024
-CANCELLED: Final = gateway_error("interrupted", "the Run was cancelled or is over; the call was cut")
-STOPPING: Final = gateway_error(
-    "llm_unavailable", "the gateway is restarting; the call was cut", retry_after_seconds=2.0
-)
-BROKEN: Final = gateway_error("internal", "the gateway failed while it made this call; its log says why")
-
-
-@dataclass(frozen=True, slots=True)
-class Timeouts:
-    """Seconds: silence of a provider, a whole call, and between heartbeats to the caller."""
-
-    idle: float = limits.MODEL_STREAM_IDLE_MAX_SECONDS
-    call: float = limits.MODEL_CALL_MAX_SECONDS
-    heartbeat: float = limits.MODEL_HEARTBEAT_SECONDS
-
-
-@dataclass(slots=True, eq=False)
-class LiveCall:
-    """A call being made. Followers get text while it comes and the last line for certain."""
-
-    run: str
-    request: ModelRequest
-    digest: str
-    followers: set[asyncio.Queue[AnyLine]] = field(default_factory=set)
-    last: AnyLine | None = None
-    done: asyncio.Event = field(default_factory=asyncio.Event)
-    task: asyncio.Task[None] | None = None
-    cut_by: GatewayError | None = None
-
-    def tell(self, line: AnyLine) -> None:
-        for queue in self.followers:
-            if not queue.full():  # a slow reader loses live text, never the reply
-                queue.put_nowait(line)
-
-    def end(self, line: AnyLine) -> None:
-        self.last = line
-        self.done.set()
+SETTLE_PAUSES_SECONDS: Final = (0.2, 1.0, 3.0)
 
 
 class ModelCalls:
@@ -86,47 +47,56 @@ class ModelCalls:
         self,
         ledger: Ledger,
         providers: Callable[[str], Provider | None],
-        *,
-        allow: list[str],
-        shared: Budgets,
+        rules: Rules,
         settled: Callable[[str], None],
-        timeouts: Timeouts = Timeouts(),
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._ledger = ledger
         self._providers = providers
-        self._allow = allow
-        self._shared = shared
+        self._rules = rules
+        self._timeouts = rules.timeouts
         self._settled = settled
-        self._timeouts = timeouts
         self._clock = clock
         self._live: dict[tuple[str, str], LiveCall] = {}
+        self._starting: set[tuple[str, str]] = set()
 
     async def start(self, run: RunView, budget: Budget, request: ModelRequest) -> LiveCall | ModelReply:
         """The call, being made, or its stored reply. Raises Refused."""
         digest = sha256_hex(request.model_dump_json().encode("utf-8", "surrogatepass"))
-        live = self._live.get((run.uid, request.call_id))
+        key = (run.uid, request.call_id)
+        live = self._live.get(key)
         if live is not None and live.digest == digest:
             return live
+        if live is not None or key in self._starting:
+            text = f"call '{request.call_id}' is being made; ask again for its reply"
+            raise Refused(refusal(409, "llm_unavailable", text, retry_after_seconds=1.0))
+        self._starting.add(key)
+        try:
+            return await self._begin(run, budget, request, digest)
+        finally:
+            self._starting.discard(key)
+
+    async def _begin(self, run: RunView, budget: Budget, request: ModelRequest, digest: str) -> LiveCall | ModelReply:
         provider = self._provider(request)
         worst = worst_case(request, provider.pricing(request))
-        payers = scopes(run.uid, run.namespace, day_of(self._clock()), budget, self._shared)
-        answer = await self._ledger.reserve(run.uid, request, digest, payers, worst, self._clock())
+        payers = scopes(run.uid, run.namespace, day_of(self._clock()), budget, self._rules.shared)
+        answer = await self._ledger.reserve(run.uid, Claim(request, digest, payers, worst), self._clock())
         if isinstance(answer, Replay):
             return await self._replayed(run, budget, answer.reply)
         if not isinstance(answer, Reserved):
             self._settled(run.uid)
             raise Refused(answer)
-        live = LiveCall(run.uid, request, digest)
+        live = LiveCall(run.uid, request, digest, provider, answer, budget)
         self._live[run.uid, request.call_id] = live
-        live.task = asyncio.create_task(self._perform(live, provider, answer, budget))
+        live.task = asyncio.create_task(self._perform(live))
         return live
 
     def _provider(self, request: ModelRequest) -> Provider:
-        allowed = any(fnmatchcase(request.model, pattern) for pattern in self._allow)
+        allow = self._rules.allow
+        allowed = any(fnmatchcase(request.model, pattern) for pattern in allow)
         provider = self._providers(request.model) if allowed else None
         if provider is None:
-            text = f"model '{request.model}' is not allowed here; allowed are: {', '.join(self._allow) or 'none'}"
+            text = f"model '{request.model}' is not allowed here; allowed are: {', '.join(allow) or 'none'}"
             if allowed:
                 text = f"model '{request.model}' has no provider here; the platform team must add its key or base URL"
             raise Refused(refusal(403, "llm_refused", text, retryable=False))
@@ -136,34 +106,34 @@ class ModelCalls:
         totals = totals_view(await self._ledger.totals(run.uid), budget)
         return reply.model_copy(update={"replayed": True, "totals": totals})
 
-    async def _perform(self, live: LiveCall, provider: Provider, reserved: Reserved, budget: Budget) -> None:
-        """Ask, settle, tell. A cancelled task settles too: what may have been billed is charged."""
-        failure: GatewayError | None = None
-        reply: ProviderReply | None = None
-        billed = "unknown"
+    async def _perform(self, live: LiveCall) -> None:
+        """Ask, settle, tell. A cut call settles too: what may have been billed is charged."""
+        made = await self._made(live)
         try:
-            async with asyncio.timeout(self._timeouts.call):
-                reply = await self._ask(live, provider, reserved.attempt)
-        except ProviderFailure as problem:
-            failure, billed = problem.error, problem.billed
-        except TimeoutError:
-            failure = stalled(live.request.model, self._timeouts.call).error
-        except asyncio.CancelledError:
-            failure = live.cut_by or STOPPING
-        except Exception:
-            log.exception("call %s of run %s failed", live.request.call_id, live.run)
-            failure = BROKEN
-        try:
-            live.end(await self._close(live, provider, reserved, budget, reply, failure, billed))
-        except BaseException:
-            live.end(FailureLine(failure=failure or BROKEN))
-            raise
+            live.end(await self._close(live, made))
+        except OSError:  # what stays reserved is settled at worst case by the next sweep
+            log.exception("call %s of run %s stays reserved", live.request.call_id, live.run)
+            live.end(FailureLine(failure=made.failure or BROKEN))
         finally:
             self._live.pop((live.run, live.request.call_id), None)
             self._settled(live.run)
 
-    async def _ask(self, live: LiveCall, provider: Provider, attempt: int) -> ProviderReply:
-        stream = provider.stream(live.request, attempt)
+    async def _made(self, live: LiveCall) -> Made:
+        try:
+            async with asyncio.timeout(self._timeouts.call):
+                return Made(reply=await self._ask(live))
+        except ProviderFailure as problem:
+            return Made(failure=problem.error, billed=problem.billed)
+        except TimeoutError:
+            return Made(failure=stalled(live.request.model, self._timeouts.call).error)
+        except asyncio.CancelledError:
+            return Made(failure=live.cut_by or STOPPING)
+        except Exception:  # a provider's fault must not leave money reserved
+            log.exception("call %s of run %s failed", live.request.call_id, live.run)
+            return Made(failure=BROKEN)
+
+    async def _ask(self, live: LiveCall) -> ProviderReply:
+        stream = live.provider.stream(live.request, live.reserved.attempt)
         while True:
             try:
                 piece = await asyncio.wait_for(anext(stream), self._timeouts.idle)
@@ -176,59 +146,47 @@ class ModelCalls:
             for start in range(0, len(piece), DELTA_MAX_CHARS):
                 live.tell(TextDelta(text=piece[start : start + DELTA_MAX_CHARS]))
 
-    async def _close(
-        self,
-        live: LiveCall,
-        provider: Provider,
-        reserved: Reserved,
-        budget: Budget,
-        reply: ProviderReply | None,
-        failure: GatewayError | None,
-        billed: str,
-    ) -> AnyLine:
-        request = live.request
-        count = reply.count if reply and reply.count else None
-        if count is None:
-            free = failure is not None and billed == "nothing"
-            count = TokenCount() if free else TokenCount(prompt=reserved.worst.tokens)
-            cost = 0 if free else reserved.worst.micro_usd
-        else:
-            cost = provider.pricing(request)(count)
-        if reply is None or failure is not None:
-            failure = failure or BROKEN
-            outcome = Outcome("failed", count, cost, failure.error.kind, counts_as_call=billed != "nothing")
-            await self._settle(live, reserved, outcome)
+    async def _close(self, live: LiveCall, made: Made) -> AnyLine:
+        count, cost = self._used(live, made)
+        if made.reply is None:
+            failure = made.failure or BROKEN
+            counts = made.billed != "nothing"
+            await self._settle(live, Outcome("failed", count, cost, failure.error.kind, counts_as_call=counts))
             return FailureLine(failure=failure)
-        kept = _reply(request, reply, count, cost)
-        totals = await self._settle(live, reserved, Outcome("settled", count, cost, reply=kept))
-        return ReplyLine(reply=kept.model_copy(update={"totals": totals_view(totals, budget)}))
+        kept = _reply(live.request, made.reply, count, cost)
+        totals = await self._settle(live, Outcome("settled", count, cost, reply=kept))
+        return ReplyLine(reply=kept.model_copy(update={"totals": totals_view(totals, live.budget)}))
 
-    async def _settle(self, live: LiveCall, reserved: Reserved, outcome: Outcome) -> Totals:
-        work = self._ledger.settle(live.run, live.request.call_id, reserved.attempt, outcome, self._clock())
-        return await asyncio.shield(asyncio.ensure_future(work))
+    def _used(self, live: LiveCall, made: Made) -> tuple[TokenCount, int | None]:
+        """Tokens and cost to settle: as the provider said, nothing, or the worst case where nobody knows."""
+        if made.reply is not None and made.reply.count is not None:
+            return made.reply.count, live.provider.pricing(live.request)(made.reply.count)
+        if made.reply is None and made.billed == "nothing":
+            return TokenCount(), 0
+        worst = live.reserved.worst
+        return TokenCount(prompt=worst.tokens), worst.micro_usd
 
-    async def follow(self, live: LiveCall) -> AsyncIterator[AnyLine]:
+    async def _settle(self, live: LiveCall, outcome: Outcome) -> Totals:
+        return await asyncio.shield(asyncio.ensure_future(self._settle_surely(live, outcome)))
+
+    async def _settle_surely(self, live: LiveCall, outcome: Outcome) -> Totals:
+        """Settle; a database that is away for seconds is waited for. Raises OSError when it stays away."""
+        call_id, attempt = live.request.call_id, live.reserved.attempt
+        for pause in SETTLE_PAUSES_SECONDS:
+            try:
+                return await self._ledger.settle(live.run, call_id, attempt, outcome, self._clock())
+            except OSError as error:
+                log.warning("call %s of run %s is not settled yet: %s", call_id, live.run, error)
+                await asyncio.sleep(pause)
+        return await self._ledger.settle(live.run, call_id, attempt, outcome, self._clock())
+
+    def busy(self) -> set[tuple[str, str]]:
+        """The calls this gateway is making, as (run, call id)."""
+        return set(self._live) | self._starting
+
+    def follow(self, live: LiveCall) -> AsyncIterator[AnyLine]:
         """The lines of a call from now on, with heartbeats, ending with its reply or failure."""
-        queue: asyncio.Queue[AnyLine] = asyncio.Queue(FOLLOWER_QUEUE_MAX_COUNT)
-        live.followers.add(queue)
-        ended = asyncio.ensure_future(live.done.wait())
-        try:
-            while not (ended.done() and queue.empty()):
-                getter = asyncio.ensure_future(queue.get())
-                wait = {getter, ended} if not ended.done() else {getter}
-                done, _ = await asyncio.wait(
-                    wait, timeout=self._timeouts.heartbeat, return_when=asyncio.FIRST_COMPLETED
-                )
-                if getter in done:
-                    yield getter.result()
-                    continue
-                getter.cancel()
-                if not done:
-                    yield Heartbeat()
-            yield live.last or FailureLine(failure=BROKEN)
-        finally:
-            ended.cancel()
-            live.followers.discard(queue)
+        return follow(live, self._timeouts.heartbeat)
 
     def cut(self, run: str, why: GatewayError = CANCELLED) -> None:
         """End every call of a Run now."""

@@ -1,4 +1,4 @@
-"""The canary: a port that answers anyone who can reach it, so that a run pod's failure to reach it proves the policy."""
+"""The canary: a port that answers whoever reaches it, so that a run pod's failure to reach it proves the policy."""
 
 import asyncio
 from typing import Final

@@ -37,7 +37,7 @@ class Budgets(Record):
 
 
 class Ports(Record):
-    """`https` serves executors and the api, `canary` answers and must be unreachable for run pods, `health` is plain."""
+    """`https` serves executors and the api; `canary` must be out of reach for run pods; `health` is plain HTTP."""
 
     https: int = Field(8443, ge=0, le=65_535)
     canary: int = Field(8444, ge=0, le=65_535)

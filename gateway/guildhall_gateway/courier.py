@@ -2,7 +2,6 @@
 
 import asyncio
 import logging
-import time
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Final
@@ -32,14 +31,12 @@ class Courier:
         source: RunSource,
         sink: StatusSink,
         changed: Callable[[str], None],
-        clock: Callable[[], float] = time.time,
     ) -> None:
         self._inbox = inbox
         self._approvals = approvals
         self._source = source
         self._sink = sink
         self._changed = changed
-        self._clock = clock
         self._bells: dict[str, asyncio.Event] = {}
         self._todo: OrderedDict[str, RunView | InterventionView] = OrderedDict()
         self._work = asyncio.Event()
@@ -125,7 +122,7 @@ class Courier:
         if await self._inbox.has(item.id):
             return item
         if item.answer is not None:
-            state = await self._inbox.question_state(run.uid, item.answer.question_id, self._clock())
+            state = await self._inbox.question_state(run.uid, item.answer.question_id, self._approvals.clock())
             if state == "expired":
                 return Turned("Expired", "the question has expired")
             if state == "closed":

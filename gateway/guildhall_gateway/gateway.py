@@ -5,6 +5,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -15,12 +16,13 @@ from guildhall_contracts.run import Awaiting
 from guildhall_gateway.approval_store import ApprovalStore
 from guildhall_gateway.blobs import Blobs
 from guildhall_gateway.budget import totals_view
-from guildhall_gateway.calls import CANCELLED, LiveCall, ModelCalls, Timeouts
+from guildhall_gateway.calls import ModelCalls
 from guildhall_gateway.config import Config
 from guildhall_gateway.courier import Courier
 from guildhall_gateway.identity import Authenticator, IdentitySource
 from guildhall_gateway.inbox import Inbox
 from guildhall_gateway.ledger import Ledger
+from guildhall_gateway.live import CANCELLED, LiveCall, Rules, Timeouts
 from guildhall_gateway.problems import Refused, lagging
 from guildhall_gateway.providers.route import Providers
 from guildhall_gateway.runs import AnyView, Change, RunSource, RunView, StatusSink
@@ -42,21 +44,24 @@ def budget_of(run: RunView, source: RunSource) -> Budget | None:
     return None if guild is None else resolved_budget(run.budget, guild.defaults)
 
 
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """The three small protocols behind which the cluster is; local mode has others behind them."""
+
+    source: RunSource
+    identity: IdentitySource
+    sink: StatusSink
+
+
 class Gateway:
-    """The parts, wired. `source` and `identity` are the two doors to the cluster; local mode has others."""
+    """The parts, wired."""
 
     no_budget: Final = DEFAULT_BUDGET
 
     def __init__(
-        self,
-        config: Config,
-        source: RunSource,
-        identity: IdentitySource,
-        sink: StatusSink,
-        *,
-        timeouts: Timeouts = Timeouts(),
-        clock: Callable[[], float] = time.time,
+        self, config: Config, doors: Doors, timeouts: Timeouts | None = None, clock: Callable[[], float] = time.time
     ) -> None:
+        source, sink = doors.source, doors.sink
         self.config = config
         self.source = source
         self.clock = clock
@@ -65,18 +70,11 @@ class Gateway:
         self.inbox = Inbox(self.store)
         self.approvals = ApprovalStore(self.store, clock)
         self.blobs = Blobs(self.store, Path(config.blobs_dir))
-        self.authenticator = Authenticator(identity, source, config.api_account)
+        self.authenticator = Authenticator(doors.identity, source, config.api_account)
         self.usage = UsageWriter(source, sink, self._figures)
-        self.courier = Courier(self.inbox, self.approvals, source, sink, self._person_waits, clock)
-        self.calls = ModelCalls(
-            self.ledger,
-            Providers(config).find,
-            allow=list(config.models.allow),
-            shared=config.budgets,
-            settled=self.usage.changed,
-            timeouts=timeouts,
-            clock=clock,
-        )
+        self.courier = Courier(self.inbox, self.approvals, source, sink, self._person_waits)
+        rules = Rules(tuple(config.models.allow), config.budgets, timeouts or Timeouts())
+        self.calls = ModelCalls(self.ledger, Providers(config).find, rules, self.usage.changed, clock)
         self._budgets: OrderedDict[str, Budget] = OrderedDict()
         self._over: asyncio.Queue[RunView] = asyncio.Queue()
         self._tasks: list[asyncio.Task[None]] = []
@@ -175,8 +173,7 @@ class Gateway:
                 await self.approvals.expire()
                 for uid in await self.inbox.runs_with_expired_questions(now):
                     self.usage.changed(uid, now=True)
-                if not self.store.sqlite:
-                    for uid in await self.ledger.settle_orphans(now):
-                        self.usage.changed(uid)
+                for uid in await self.ledger.settle_orphans(now, self.calls.busy):
+                    self.usage.changed(uid)
             except Exception:
                 log.exception("sweep")

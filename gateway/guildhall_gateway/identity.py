@@ -59,7 +59,7 @@ def _recorded(pod: PodView, run: RunView) -> Refusal | None:
     return lagging("this pod in the Run's status") if run.pod_uid is None or newer else UNAUTHENTICATED
 
 
-def decide(
+def decide(  # noqa: PLR0911  one return for each thing that can be wrong
     facts: TokenFacts, pod: PodView | None, run: RunView | None, *, source_ip: str, use: Use
 ) -> Caller | Refusal:
     """Whether the bearer of these facts may call. A 503 means the view lags and the same call may succeed soon."""
@@ -136,7 +136,7 @@ class Authenticator:
         """The Caller behind an Authorization header; never raises for what a stranger sends."""
         now = self._clock()
         token = bearer(header)
-        facts = self._cached(token, now) if token else None
+        facts: TokenFacts | Refusal | None = self._cached(token, now) if token else None
         if facts is None:
             if self._turnstile.spent(source_ip, now):
                 return TOO_MANY

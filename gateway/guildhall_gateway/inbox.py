@@ -79,8 +79,8 @@ class Inbox:
     async def ask(self, run: str, question: AskedItem, now: float) -> bool:
         """Record an open question; False when too many are open."""
         upsert = text(
-            "INSERT INTO questions (run, id, role, text, expires_at, state) VALUES (:run, :id, :role, :text, :expires_at,"
-            " 'open') ON CONFLICT (run, id) DO NOTHING"
+            "INSERT INTO questions (run, id, role, text, expires_at, state)"
+            " VALUES (:run, :id, :role, :text, :expires_at, 'open') ON CONFLICT (run, id) DO NOTHING"
         )
         async with self._store.write() as connection:
             query = text("SELECT count(*) FROM questions WHERE run = :run AND state = 'open'")

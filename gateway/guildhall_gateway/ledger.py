@@ -4,6 +4,7 @@ Every pay of a call updates the rows of its scopes in one fixed order, each unde
 """
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -34,8 +35,21 @@ from guildhall_gateway.ledger_rows import (
 from guildhall_gateway.problems import Refusal, refusal
 from guildhall_gateway.store import INSTANCE_ALIVE_SECONDS, Store
 
+Busy = Callable[[], set[tuple[str, str]]]
+"""The calls this gateway is making, as (run, call id); asked after the rows are read."""
+
 LOST_MAX_COUNT: Final = 2
 ATTEMPTS_MAX_COUNT: Final = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A call that wants money: `digest` is over the whole request, `scopes` pay, `worst` is what is promised."""
+
+    request: ModelRequest
+    digest: str
+    scopes: tuple[Scope, ...]
+    worst: Worst
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +58,6 @@ class Reserved:
 
     attempt: int
     worst: Worst
-    scopes: tuple[Scope, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,27 +77,26 @@ class Ledger:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def reserve(
-        self, run: str, request: ModelRequest, digest: str, scopes: tuple[Scope, ...], worst: Worst, now: float
-    ) -> Reserved | Replay | Refusal:
+    async def reserve(self, run: str, claim: Claim, now: float) -> Reserved | Replay | Refusal:
         """Promise the worst case of a call, give back its stored reply, or say why neither."""
+        request, worst = claim.request, claim.worst
         key = {"run": run, "call_id": request.call_id}
         async with self._store.write() as connection:
             newest = (await connection.execute(NEWEST, key)).mappings().first()
-            known = await self._known(connection, newest, digest, now) if newest else None
+            known = await self._known(connection, newest, claim.digest, now) if newest else None
             if known is not None:
                 return known
             attempt = 1 if newest is None else int(newest["attempt"]) + (newest["state"] != "refused")
             await connection.execute(DROP_REFUSED, key)
-            too_dear = await self._promise(connection, scopes, worst)
+            too_dear = await self._promise(connection, claim.scopes, worst)
             row = key | {
                 "attempt": attempt,
                 "role": request.role,
                 "model": request.model,
                 "state": "refused" if too_dear else "reserved",
-                "request_sha256": digest,
+                "request_sha256": claim.digest,
                 "owner": self._store.instance,
-                "scopes": json.dumps([scope.key for scope in scopes]),
+                "scopes": json.dumps([scope.key for scope in claim.scopes]),
                 "reserved_micro_usd": worst.micro_usd,
                 "reserved_tokens": worst.tokens,
                 "error_kind": "budget_exhausted" if too_dear else None,
@@ -92,7 +104,7 @@ class Ledger:
                 "settled_at": now if too_dear else None,
             }
             await connection.execute(INSERT, row)
-        return _no(402, "budget_exhausted", too_dear) if too_dear else Reserved(attempt, worst, scopes)
+        return _no(402, "budget_exhausted", too_dear) if too_dear else Reserved(attempt, worst)
 
     async def _known(
         self, connection: AsyncConnection, newest: RowMapping, digest: str, now: float
@@ -107,7 +119,7 @@ class Ledger:
             body = (await connection.execute(query, key)).scalar_one()
             return Replay(ModelReply.model_validate_json(body))
         if newest["state"] == "reserved":
-            if newest["owner"] == self._store.instance or await self._alive(connection, newest["owner"], now):
+            if await self._alive(connection, newest["owner"], now):
                 text_ = f"call '{newest['call_id']}' is being made; ask again for its reply"
                 return _no(409, "llm_unavailable", text_, retry_after_seconds=1.0)
             await self._close(connection, newest, lost(newest), now)
@@ -119,8 +131,8 @@ class Ledger:
         return None
 
     async def _alive(self, connection: AsyncConnection, owner: str, now: float) -> bool:
-        if self._store.sqlite:
-            return False  # the file lock says that we are alone
+        if self._store.sqlite or owner == self._store.instance:
+            return False  # the file lock says that we are alone; our own calls are known by the one who asks
         seen = (await connection.execute(text("SELECT seen_at FROM instances WHERE id = :id"), {"id": owner})).scalar()
         return seen is not None and now - float(seen) < INSTANCE_ALIVE_SECONDS
 
@@ -140,7 +152,7 @@ class Ledger:
         return None
 
     async def settle(self, run: str, call_id: str, attempt: int, outcome: Outcome, now: float) -> Totals:
-        """Close a reserved call (one closed already stays as it is: nothing is counted twice); the Run's totals then."""
+        """Close a reserved call and give the Run's totals; one closed already stays: nothing is counted twice."""
         key = {"run": run, "call_id": call_id, "attempt": attempt}
         query = text("SELECT * FROM calls WHERE run = :run AND call_id = :call_id AND attempt = :attempt")
         async with self._store.write() as connection:
@@ -173,15 +185,17 @@ class Ledger:
             await connection.execute(insert, {"run": row["run"], "call_id": row["call_id"], "body": body})
         return True
 
-    async def settle_orphans(self, now: float) -> list[str]:
-        """Close what gateways that are gone had reserved, at worst case. The uids of the Runs concerned."""
+    async def settle_orphans(self, now: float, busy: Busy = set) -> list[str]:
+        """Close at worst case what is reserved but made by nobody: not by a living gateway, not in `busy`.
+
+        The uids of the Runs concerned.
+        """
         async with self._store.read() as connection:
             rows = (await connection.execute(text("SELECT * FROM calls WHERE state = 'reserved'"))).mappings().all()
         touched = []
         for row in rows:  # one transaction each: rows of several Runs locked at once could deadlock
             async with self._store.write() as connection:
-                mine = row["owner"] == self._store.instance
-                if mine or await self._alive(connection, row["owner"], now):
+                if (row["run"], row["call_id"]) in busy() or await self._alive(connection, row["owner"], now):
                     continue
                 if await self._close(connection, row, lost(row), now):
                     touched.append(str(row["run"]))
@@ -217,8 +231,8 @@ class Ledger:
     async def freeze_budget(self, run: str, namespace: str, name: str, budget: Budget, now: float) -> Budget:
         """The budget first recorded for a Run; later changes of its Guild do not move it."""
         insert = text(
-            "INSERT INTO runs (uid, namespace, name, budget, first_seen) VALUES (:uid, :namespace, :name, :budget, :now)"
-            " ON CONFLICT (uid) DO NOTHING"
+            "INSERT INTO runs (uid, namespace, name, budget, first_seen)"
+            " VALUES (:uid, :namespace, :name, :budget, :now) ON CONFLICT (uid) DO NOTHING"
         )
         row = {"uid": run, "namespace": namespace, "name": name, "budget": json.dumps(budget.to_wire()), "now": now}
         async with self._store.write() as connection:

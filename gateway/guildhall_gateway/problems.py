@@ -52,13 +52,8 @@ UNAUTHENTICATED = refusal(
 
 def lagging(what: str) -> Refusal:
     """The token is good but the gateway's view of the cluster is not there yet."""
-    return refusal(
-        503,
-        "llm_unavailable",
-        f"the gateway does not see {what} yet; try again",
-        retry_after_seconds=1.0,
-        retryable=True,
-    )
+    text = f"the gateway does not see {what} yet; try again"
+    return refusal(503, "llm_unavailable", text, retry_after_seconds=1.0, retryable=True)
 
 
 def bad_request(message: str) -> Refusal:

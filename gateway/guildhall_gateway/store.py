@@ -48,7 +48,7 @@ def database_url(text_url: str) -> URL:
 
 
 class Store:
-    """One engine. `write()` is a serialised (SQLite) or row-locking (PostgreSQL) transaction, `read()` sees one state."""
+    """One engine. `write()` is a serialised (SQLite) or row-locking (PostgreSQL) transaction; `read()` only reads."""
 
     def __init__(self, url: str) -> None:
         self.url = database_url(url)
@@ -87,19 +87,25 @@ class Store:
 
     @asynccontextmanager
     async def write(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction that commits at the end or not at all."""
-        if not self.sqlite:
-            async with self._engine.begin() as connection:
+        """A transaction that commits at the end or not at all. Raises StoreError."""
+        try:
+            if not self.sqlite:
+                async with self._engine.begin() as connection:
+                    yield connection
+                return
+            async with self._writer, self._engine.begin() as connection:
                 yield connection
-            return
-        async with self._writer, self._engine.begin() as connection:
-            yield connection
+        except SQLAlchemyError as error:
+            raise StoreError(f"the database refused a change: {_short(error)}") from error
 
     @asynccontextmanager
     async def read(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction that only reads."""
-        async with self._engine.connect() as connection:
-            yield await connection.execution_options(guildhall_read=True)
+        """A transaction that only reads. Raises StoreError."""
+        try:
+            async with self._engine.connect() as connection:
+                yield await connection.execution_options(guildhall_read=True)
+        except SQLAlchemyError as error:
+            raise StoreError(f"the database cannot be read: {_short(error)}") from error
 
     async def close(self) -> None:
         await self._engine.dispose()

@@ -21,7 +21,7 @@ def facts_of(answer: dict[str, Any], audience: str) -> TokenFacts | None:
     username = user.get("username") if isinstance(user, dict) else None
     if not isinstance(username, str) or not username.startswith("system:serviceaccount:"):
         return None
-    extra = user.get("extra") or {}
+    extra = user.get("extra") if isinstance(user, dict) else None
     return TokenFacts(username, username.split(":")[2], _only(extra, _POD_NAME), _only(extra, _POD_UID))
 
 

@@ -131,7 +131,8 @@ class Reflector:
             raise KubeError(code if isinstance(code, int) else 0, f"watch of {self._path} ended with an error event")
         if not isinstance(item, dict):
             return ""
-        meta = item.get("metadata") if isinstance(item.get("metadata"), dict) else {}
+        found = item.get("metadata")
+        meta = found if isinstance(found, dict) else {}
         if kind == "DELETED":
             self._drop(str(meta.get("uid", "")))
         elif kind in ("ADDED", "MODIFIED"):
@@ -238,19 +239,19 @@ class KubernetesRuns(ViewCache):
 
     async def write_run(self, run: RunView, status: dict[str, Any]) -> None:
         """Server-side apply of the gateway's own status fields. Raises OSError."""
-        await self._apply("runs", "Run", run.namespace, run.name, run.uid, status)
+        await self._apply("runs", "Run", run, status)
 
     async def write_intervention(self, item: InterventionView, status: dict[str, Any]) -> None:
-        await self._apply("interventions", "Intervention", item.namespace, item.name, item.uid, status)
+        await self._apply("interventions", "Intervention", item, status)
 
-    async def _apply(self, plural: str, kind: str, namespace: str, name: str, uid: str, status: dict[str, Any]) -> None:
+    async def _apply(self, plural: str, kind: str, view: RunView | InterventionView, status: dict[str, Any]) -> None:
         body = {
             "apiVersion": "guildhall.dev/v1alpha1",
             "kind": kind,
-            "metadata": {"name": name, "namespace": namespace, "uid": uid},
+            "metadata": {"name": view.name, "namespace": view.namespace, "uid": view.uid},
             "status": status,
         }
-        path = f"{GROUP_PATH}/namespaces/{namespace}/{plural}/{name}/status"
+        path = f"{GROUP_PATH}/namespaces/{view.namespace}/{plural}/{view.name}/status"
         params = {"fieldManager": FIELD_MANAGER, "force": "true"}
         await self._client.request("PATCH", path, params=params, body=body, content_type="application/apply-patch+yaml")
 

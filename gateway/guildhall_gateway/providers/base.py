@@ -68,9 +68,7 @@ def failure_of_status(
 def _throttled(who: str, retry_after_seconds: float | None) -> ProviderFailure:
     wait = OVERLOADED_RETRY_SECONDS if retry_after_seconds is None else max(retry_after_seconds, 0.0)
     if wait > RETRY_AFTER_MAX_SECONDS:
-        text = (
-            f"{who} is rate-limited for {wait:.0f} s, longer than a Run waits; try later or raise the provider's quota"
-        )
+        text = f"{who} is rate-limited for {wait:.0f} s, longer than a Run waits; try later or raise its quota"
         return ProviderFailure(gateway_error("llm_unavailable", text, retryable=False, retry_after_seconds=wait))
     text = f"{who} is rate-limited; it asks to wait {wait:.0f} s"
     return ProviderFailure(gateway_error("llm_unavailable", text, retry_after_seconds=wait))

@@ -19,6 +19,7 @@ from guildhall_gateway.providers.base import (
 )
 from guildhall_gateway.scenario import (
     Fault,
+    Mismatch,
     Scenario,
     ScenarioError,
     ScriptedReply,
@@ -68,15 +69,7 @@ class ScriptedProvider:
             raise ProviderFailure(self._no_step(request))
         unmet = mismatch(step.expect, request.messages)
         if unmet is not None:
-            raise ProviderFailure(
-                gateway_error(
-                    "llm_refused",
-                    f"the scripted model {request.model}, role '{request.role}', turn {turn_of(request) + 1}, was not shown "
-                    f"what it expects ({unmet.where}). Expected: {unmet.expected}\nShown: {unmet.shown}",
-                    retryable=False,
-                    detail={"where": unmet.where, "expected": unmet.expected, "shown": unmet.shown},
-                )
-            )
+            raise ProviderFailure(_not_shown(request, unmet))
         if step.delay_seconds:
             await asyncio.sleep(step.delay_seconds)
         if step.fault is not None and (step.fault.first_tries is None or attempt <= step.fault.first_tries):
@@ -107,6 +100,15 @@ class ScriptedProvider:
         shown = f"turn {turn_of(request) + 1} was asked for"
         text = f"the scripted model {request.model} has only {expected}, and {shown}"
         return gateway_error("llm_refused", text, detail={"expected": expected, "shown": shown})
+
+
+def _not_shown(request: ModelRequest, unmet: Mismatch) -> GatewayError:
+    text = (
+        f"the scripted model {request.model}, role '{request.role}', turn {turn_of(request) + 1}, was not shown what "
+        f"it expects ({unmet.where}).\nExpected: {unmet.expected}\nShown: {unmet.shown}"
+    )
+    detail = {"where": unmet.where, "expected": unmet.expected, "shown": unmet.shown}
+    return gateway_error("llm_refused", text, retryable=False, detail=detail)
 
 
 async def _misbehave(fault: Fault, model: str) -> None:

@@ -1,5 +1,6 @@
 """A gateway on loopback with a cluster made of records: what the tests change, the gateway sees at once."""
 
+import asyncio
 import contextlib
 import json
 from collections.abc import AsyncIterator
@@ -7,16 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-import asyncio
-
 import httpx
 from guildhall_contracts.guild import Budget
 from guildhall_gateway.__main__ import Server, server
 from guildhall_gateway.app import make_app
-from guildhall_gateway.calls import Timeouts
 from guildhall_gateway.config import Config
-from guildhall_gateway.gateway import Gateway
+from guildhall_gateway.gateway import Doors, Gateway
 from guildhall_gateway.identity import TokenFacts
+from guildhall_gateway.live import Timeouts
 from guildhall_gateway.runs import InterventionView, PodView, RunView
 from guildhall_gateway.watch import ViewCache
 
@@ -161,12 +160,12 @@ async def serve(
 ) -> AsyncIterator[Served]:
     """A gateway with its files below `folder`."""
     cluster = cluster or Cluster()
-    gateway = Gateway(config(folder, **fields), cluster, cluster, cluster, timeouts=timeouts or Timeouts())
+    doors = Doors(cluster, cluster, cluster)
+    gateway = Gateway(config(folder, **fields), doors, timeouts)
     await gateway.start()
     listener = server(make_app(gateway), "127.0.0.1", 0)
     task = asyncio.create_task(listener.serve())
-    while not listener.started:
-        await asyncio.sleep(0.01)
+    await until(lambda: listener.started)
     port = listener.servers[0].sockets[0].getsockname()[1]
     served = Served(gateway, cluster, f"http://127.0.0.1:{port}", listener)
     try:
@@ -182,5 +181,5 @@ async def serve(
 async def until(check: Any, seconds: float = 5.0) -> None:
     """Wait until `check()` is true; fails loudly when it never is."""
     async with asyncio.timeout(seconds):
-        while not check():
+        while not check():  # noqa: ASYNC110  what is waited for knows nothing of tests
             await asyncio.sleep(0.01)

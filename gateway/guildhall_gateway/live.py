@@ -1,0 +1,97 @@
+"""A call being made, seen by those who wait for it: live text while it comes, one last line for certain."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from guildhall_contracts import limits
+from guildhall_contracts.guild import Budget
+from guildhall_contracts.model_api import AnyLine, FailureLine, GatewayError, Heartbeat, ModelRequest
+
+from guildhall_gateway.config import Budgets
+from guildhall_gateway.ledger import Reserved
+from guildhall_gateway.problems import gateway_error
+from guildhall_gateway.providers.base import Billed, Provider, ProviderReply
+
+FOLLOWER_QUEUE_MAX_COUNT: Final = 1_024
+CANCELLED: Final = gateway_error("interrupted", "the Run was cancelled or is over; the call was cut")
+STOPPING: Final = gateway_error(
+    "llm_unavailable", "the gateway is restarting; the call was cut", retry_after_seconds=2.0
+)
+BROKEN: Final = gateway_error("internal", "the gateway failed while it made this call; its log says why")
+
+
+@dataclass(frozen=True, slots=True)
+class Timeouts:
+    """Seconds: silence of a provider, a whole call, and between heartbeats to the caller."""
+
+    idle: float = limits.MODEL_STREAM_IDLE_MAX_SECONDS
+    call: float = limits.MODEL_CALL_MAX_SECONDS
+    heartbeat: float = limits.MODEL_HEARTBEAT_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What may be called, what all Runs together may spend, and how long a call may take."""
+
+    allow: tuple[str, ...]
+    shared: Budgets
+    timeouts: Timeouts
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What came of asking a provider: a reply, or a failure and whether it may have been billed."""
+
+    reply: ProviderReply | None = None
+    failure: GatewayError | None = None
+    billed: Billed = "unknown"
+
+
+@dataclass(slots=True, eq=False)
+class LiveCall:
+    """A call being made. Followers get text while it comes and the last line for certain."""
+
+    run: str
+    request: ModelRequest
+    digest: str
+    provider: Provider
+    reserved: Reserved
+    budget: Budget
+    followers: set[asyncio.Queue[AnyLine]] = field(default_factory=set)
+    last: AnyLine | None = None
+    done: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+    cut_by: GatewayError | None = None
+
+    def tell(self, line: AnyLine) -> None:
+        for queue in self.followers:
+            if not queue.full():  # a slow reader loses live text, never the reply
+                queue.put_nowait(line)
+
+    def end(self, line: AnyLine) -> None:
+        self.last = line
+        self.done.set()
+
+
+async def follow(live: LiveCall, heartbeat_seconds: float) -> AsyncIterator[AnyLine]:
+    """The lines of a call from now on, with heartbeats, ending with its reply or failure."""
+    queue: asyncio.Queue[AnyLine] = asyncio.Queue(FOLLOWER_QUEUE_MAX_COUNT)
+    live.followers.add(queue)
+    ended = asyncio.ensure_future(live.done.wait())
+    try:
+        while not (ended.done() and queue.empty()):
+            getter = asyncio.ensure_future(queue.get())
+            wait = {getter, ended} if not ended.done() else {getter}
+            done, _ = await asyncio.wait(wait, timeout=heartbeat_seconds, return_when=asyncio.FIRST_COMPLETED)
+            if getter in done:
+                yield getter.result()
+                continue
+            getter.cancel()
+            if not done:
+                yield Heartbeat()
+        yield live.last or FailureLine(failure=BROKEN)
+    finally:
+        ended.cancel()
+        live.followers.discard(queue)

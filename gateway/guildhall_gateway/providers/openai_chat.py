@@ -1,0 +1,36 @@
+"""OpenAI's chat protocol as compatible servers really speak it: some give two tool calls one index, or none.
+
+Guards against two calls being joined into one whose arguments nobody wrote.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from openai.types.chat import chat_completion_chunk
+from pydantic_ai.messages import ModelResponseStreamEvent
+from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
+
+
+@dataclass
+class _Stream(OpenAIStreamedResponse):
+    _slots: dict[object, str] = field(default_factory=dict, init=False)
+
+    def _map_tool_call_delta(self, choice: chat_completion_chunk.Choice) -> Iterable[ModelResponseStreamEvent]:
+        for delta in choice.delta.tool_calls or []:
+            if delta.id:
+                self._slots[delta.index] = delta.id
+            identity = self._slots.get(delta.index, "")
+            yield from self._parts_manager.handle_tool_call_delta_events(
+                vendor_part_id=("call", identity or delta.index),
+                tool_name=delta.function.name if delta.function is not None else None,
+                args=delta.function.arguments if delta.function is not None else None,
+                tool_call_id=delta.id or None,
+            )
+
+
+class ChatModel(OpenAIChatModel):
+    """An OpenAI-compatible chat model that keeps tool calls apart by id; pieces without an id go to the last id."""
+
+    @property
+    def _streamed_response_cls(self) -> type[OpenAIStreamedResponse]:
+        return _Stream

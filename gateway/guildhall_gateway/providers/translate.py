@@ -1,0 +1,126 @@
+"""Between the contract's messages and pydantic-ai's. Pure; arguments of tool calls stay the text the model wrote."""
+
+from collections.abc import Sequence
+
+from guildhall_contracts import limits
+from guildhall_contracts.model_api import (
+    AnyMessage,
+    AssistantMessage,
+    ModelRequest,
+    StopReason,
+    SystemMessage,
+    ToolCall,
+    ToolMessage,
+)
+from pydantic_ai import messages as theirs
+from pydantic_ai.models import ModelRequestParameters
+from pydantic_ai.tools import ToolDefinition
+from pydantic_ai.usage import RequestUsage
+
+from guildhall_gateway.prices import TokenCount
+from guildhall_gateway.providers.framing import rendered
+
+_STOP_REASONS: dict[str, StopReason] = {
+    "stop": "end",
+    "length": "max_tokens",
+    "content_filter": "content_filter",
+    "tool_call": "tool_calls",
+}
+
+
+def _part(message: AnyMessage) -> theirs.ModelRequestPart:
+    if isinstance(message, SystemMessage):
+        return theirs.SystemPromptPart(rendered(message.content))
+    if isinstance(message, ToolMessage):
+        text = rendered(message.content)
+        if message.is_error:
+            return theirs.ToolReturnPart(message.name, text, message.call, outcome="failed")
+        return theirs.ToolReturnPart(message.name, text, message.call)
+    assert not isinstance(message, AssistantMessage)  # noqa: S101  narrowed by the caller
+    return theirs.UserPromptPart(rendered(message.content))
+
+
+def _turn(message: AssistantMessage) -> theirs.ModelResponse:
+    parts: list[theirs.ModelResponsePart] = [theirs.TextPart(message.text)] if message.text else []
+    parts += [theirs.ToolCallPart(call.name, call.arguments, call.id) for call in message.tool_calls]
+    return theirs.ModelResponse(parts=parts)
+
+
+def to_messages(messages: Sequence[AnyMessage]) -> list[theirs.ModelMessage]:
+    """The conversation; neighbouring messages to the model become one request, empty turns are left out."""
+    out: list[theirs.ModelMessage] = []
+    pending: list[theirs.ModelRequestPart] = []
+    for message in messages:
+        if not isinstance(message, AssistantMessage):
+            pending.append(_part(message))
+            continue
+        if pending:
+            out.append(theirs.ModelRequest(parts=pending))
+            pending = []
+        if message.text or message.tool_calls:
+            out.append(_turn(message))
+    if pending:
+        out.append(theirs.ModelRequest(parts=pending))
+    return out
+
+
+def to_parameters(request: ModelRequest) -> ModelRequestParameters:
+    """The tools; never in a provider's strict mode, which would rewrite their schemas."""
+    tools = [
+        ToolDefinition(
+            name=tool.name, description=tool.description, parameters_json_schema=tool.parameters, strict=False
+        )
+        for tool in request.tools
+    ]
+    return ModelRequestParameters(function_tools=tools, allow_text_output=True)
+
+
+def tool_calls_of(response: theirs.ModelResponse, call_id: str) -> list[ToolCall]:
+    """The calls a response asks for, in order, with ids that are unique in it."""
+    calls: list[ToolCall] = []
+    seen: set[str] = set()
+    for index, part in enumerate(response.parts):
+        if not isinstance(part, theirs.ToolCallPart):
+            continue
+        arguments = (
+            part.args if isinstance(part.args, str) else ("{}" if part.args is None else part.args_as_json_str())
+        )
+        usable = part.tool_call_id and len(part.tool_call_id) <= 128 and part.tool_call_id not in seen
+        identity = part.tool_call_id if usable else f"{call_id}-{index}"
+        seen.add(identity)
+        calls.append(ToolCall(id=identity, name=part.tool_name[:200], arguments=_well_formed(arguments)))
+    return calls
+
+
+def _well_formed(arguments: str) -> str:
+    """Arguments as text of valid UTF-8 within the contract's bound; what is beyond it is cut."""
+    data = arguments.encode("utf-8", "replace")[: limits.TOOL_ARGUMENTS_MAX_BYTES]
+    return data.decode("utf-8", "ignore")
+
+
+def text_of(response: theirs.ModelResponse) -> str:
+    text = "".join(part.content for part in response.parts if isinstance(part, theirs.TextPart))
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
+def stop_reason_of(response: theirs.ModelResponse, *, calls: bool) -> StopReason:
+    """Why the model stopped; a refusal is not an end."""
+    details = response.provider_details or {}
+    if details.get("refusal") or details.get("finish_reason") == "refusal":
+        return "refusal"
+    if response.finish_reason == "stop" and calls:
+        return "tool_calls"
+    return _STOP_REASONS.get(response.finish_reason or "", "other")
+
+
+def count_of(usage: RequestUsage) -> TokenCount | None:
+    """What the provider says it used; None when it says nothing."""
+    if usage.input_tokens <= 0 and usage.output_tokens <= 0:
+        return None
+    prompt = max(usage.input_tokens, usage.cache_read_tokens + usage.cache_write_tokens, 0)
+    return TokenCount(
+        prompt=prompt,
+        cached=max(usage.cache_read_tokens, 0),
+        cache_written=max(usage.cache_write_tokens, 0),
+        output=max(usage.output_tokens, 0),
+    )
