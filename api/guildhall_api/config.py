@@ -54,7 +54,7 @@ class Config(Record):
     sign_in: SignInMode = SignInMode()
     images: list[str] = Field(default_factory=list, max_length=64)
     isolation_required: bool = True
-    listen: str = Field("0.0.0.0", max_length=64)  # noqa: S104  the pod's own network
+    listen: str = Field("0.0.0.0", max_length=64)  # noqa: S104
     port: int = Field(8080, ge=0, le=65_535)
     retain_seconds: int = Field(90 * 86_400, ge=3_600)
     private_retain_seconds: int = Field(3_600, ge=60)

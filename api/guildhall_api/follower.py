@@ -19,7 +19,7 @@ from guildhall_api.hub import Item, message
 from guildhall_api.intake import LINE_MAX_BYTES, Taken, is_stamped
 from guildhall_api.kube import KubeError
 from guildhall_api.lines import Line, LineSplitter
-from guildhall_api.live import LiveRun, Target, item_of, model_json
+from guildhall_api.live import LiveRun, Target, item_of, seal
 from guildhall_api.report_status import Reporter
 from guildhall_api.source import RunSource
 from guildhall_api.summaries import closing_status, part
@@ -33,7 +33,7 @@ BATCH_MAX_COUNT: Final = 500
 _BLOB_TRIES_COUNT: Final = 3
 
 
-class Kubelet(Exception):  # noqa: N818  it is the kubelet speaking, not a fault of ours
+class Kubelet(Exception):  # noqa: N818
     """A line without a stamp: the kubelet's own words in place of the log."""
 
 
@@ -168,8 +168,7 @@ class Follower:
             close(run.model, stamp_of(ended_at) or now_stamp(), closing_status(run.resource))
             run.run_wire = run.model.run_to_wire()
         await self._keep_patch()
-        full, slim = await asyncio.to_thread(lambda: (model_json(run.model), model_json(run.model, slim=True)))
-        await self._history.seal(run.key, run.run_wire, full, slim)
+        await seal(self._history, run.key, run.model)
         run.sealed = True
         run.channel.tell(message("end", {"lastSeq": run.intake.last_seq}, last=True))
 

@@ -16,7 +16,7 @@ _TIMEOUT: Final = httpx.Timeout(20, connect=3)
 _LEDGER_MAX_BYTES: Final = 4 * 1024 * 1024
 
 
-class GatewayUnavailable(Exception):  # noqa: N818  reads as what it says
+class GatewayUnavailable(Exception):  # noqa: N818
     """The gateway cannot be reached, or its answer cannot be believed."""
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from guildhall_contracts.events import Unreadable
-from sqlalchemy import Row, delete, event, func, insert, select, tuple_, update
+from sqlalchemy import Row, case, delete, event, func, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine import make_url
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
@@ -255,17 +255,20 @@ class History:
             data = (await connection.execute(statement)).scalar()
         return zlib.decompress(data) if data is not None else None
 
-    async def seal(self, key: int, run: Wire, full: bytes, slim: bytes) -> None:
+    async def seal(self, key: int, run: Wire, operations: int, full: bytes, slim: bytes) -> None:
         """The log has ended: keep the fold. `full` and `slim` are the model's JSON, with and without prose."""
-        values = {"run": json.dumps(run), "full": zlib.compress(full), "slim": zlib.compress(slim)}
+        values = {"run": json.dumps(run), "operations": operations}
+        values |= {"full": zlib.compress(full), "slim": zlib.compress(slim)}
         statement = self._insert(snapshots).values(run_id=key, **values)
         async with self.engine.begin() as connection:
             await connection.execute(statement.on_conflict_do_update(index_elements=["run_id"], set_=values))
             await connection.execute(update(runs).where(runs.c.id == key).values(sealed=True))
 
-    async def snapshot(self, key: int, *, slim: bool) -> bytes | None:
-        """The sealed model's JSON."""
-        column = snapshots.c.slim if slim else snapshots.c.full
+    async def snapshot(self, key: int, *, slim_above: int | None) -> bytes | None:
+        """The sealed model's JSON, without prose if it has more than `slim_above` operations."""
+        column: Any = snapshots.c.full
+        if slim_above is not None:
+            column = case((snapshots.c.operations > slim_above, snapshots.c.slim), else_=snapshots.c.full)
         async with self.engine.connect() as connection:
             data = (await connection.execute(select(column).where(snapshots.c.run_id == key))).scalar()
         return zlib.decompress(data) if data is not None else None

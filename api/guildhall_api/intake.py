@@ -80,7 +80,7 @@ class Intake:
         event = decode_event(data, self.last_seq)
         if type(event) is Unreadable:
             return self._row(event, repeated=repeated)
-        assert not isinstance(event, Unreadable)  # noqa: S101  for the type checker
+        assert not isinstance(event, Unreadable)  # noqa: S101
         if event.run != self.run:
             return self._row(unreadable(data, self.last_seq, "an event of another Run"), repeated=repeated)
         if event.seq <= self.last_seq:

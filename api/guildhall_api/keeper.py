@@ -12,14 +12,16 @@ from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
 from guildhall_api.config import Config
+from guildhall_api.fold import close
 from guildhall_api.follower import Follower
 from guildhall_api.gateway import GatewayClient
 from guildhall_api.history import History, StoredRun
 from guildhall_api.hub import message
-from guildhall_api.live import LiveRun
+from guildhall_api.live import LiveRun, fold_stored, seal
 from guildhall_api.resources import Resource
 from guildhall_api.source import Change, RunSource
-from guildhall_api.summaries import facts_of, part
+from guildhall_api.summaries import closing_status, facts_of, part
+from guildhall_api.times import now_stamp
 
 log = logging.getLogger(__name__)
 
@@ -152,7 +154,7 @@ class Keeper:
         if stored is None:
             await self._history.put_run(facts)
             stored = await self._history.find(uid=facts.uid)
-        assert stored is not None  # noqa: S101  just put
+        assert stored is not None  # noqa: S101
         run = self.runs[facts.uid] = LiveRun(resource, stored)
         run.pods = self._early_pods.pop(facts.uid, {})
         if run.sealed:
@@ -190,9 +192,21 @@ class Keeper:
             run.changed.set()
             return
         self.runs.pop(uid, None)
-        private = run is not None and part(run.resource, "spec", "private") is True
-        seconds = self._private_seconds(run) if run is not None and private else self._config.retain_seconds
+        stored = await self._history.find(uid=uid)
+        if stored is None:
+            return
+        if not stored.sealed:
+            await self._seal_orphan(stored)
+        seconds = self._config.retain_seconds
+        if stored.private:
+            seconds = part(stored.detail, "spec", "retainSeconds") or self._config.private_retain_seconds
         await self._history.gone(uid, self._clock() + seconds)
+
+    async def _seal_orphan(self, stored: StoredRun) -> None:
+        """A Run deleted while nobody watched: what is stored is all there will be."""
+        model = await fold_stored(self._history, stored.key, stored.unreadable)
+        close(model, now_stamp(), closing_status({"status": {"phase": stored.summary.get("phase")}}))
+        await seal(self._history, stored.key, model)
 
     def _private_seconds(self, run: LiveRun) -> int:
         wanted = part(run.resource, "spec", "retainSeconds")

@@ -151,3 +151,9 @@ def model_json(model: Model, *, slim: bool = False) -> bytes:
         for operation in wire["operations"]:
             operation["details"] = operation["result"] = ""
     return json.dumps(wire, separators=(",", ":"), ensure_ascii=True, allow_nan=False).encode("ascii")
+
+
+async def seal(history: History, key: int, model: Model) -> None:
+    """Keep the fold of a log that has ended."""
+    full, slim = await asyncio.to_thread(lambda: (model_json(model), model_json(model, slim=True)))
+    await history.seal(key, model.run_to_wire(), len(model.operations), full, slim)

@@ -92,7 +92,7 @@ class Operation(Metrics):
         "result", "role", "source", "stack", "started_at", "title",
     )  # fmt: skip
 
-    def __init__(  # noqa: PLR0913, PLR0917  one call, from `opened`, on the hot path
+    def __init__(  # noqa: PLR0913, PLR0917
         self,
         op: str,
         kind: str,

@@ -82,6 +82,7 @@ snapshots: Final = Table(
     "snapshots", metadata,
     _run_key(),
     Column("run", Text, nullable=False),
+    Column("operations", Integer, nullable=False),
     Column("full", LargeBinary, nullable=False),
     Column("slim", LargeBinary, nullable=False),
 )  # fmt: skip

@@ -1,0 +1,65 @@
+"""What the routes work with; one place wires it (`app`)."""
+
+from dataclasses import dataclass, field
+
+from prometheus_client import CollectorRegistry
+from starlette.requests import Request
+
+from guildhall_api.auth import Auth
+from guildhall_api.config import Config
+from guildhall_api.console import File
+from guildhall_api.gateway import GatewayClient
+from guildhall_api.history import History, StoredRun
+from guildhall_api.keeper import Keeper
+from guildhall_api.live import LiveRun
+from guildhall_api.problems import Refused
+from guildhall_api.resources import split_run_id
+from guildhall_api.source import Act, RunSource
+
+
+@dataclass
+class Services:
+    """Everything a request may need."""
+
+    config: Config
+    source: RunSource
+    history: History
+    gateway: GatewayClient
+    keeper: Keeper
+    auth: Auth
+    metrics: CollectorRegistry
+    console: dict[str, File] = field(default_factory=dict)
+    streams: dict[str, int] = field(default_factory=dict)
+    closing: bool = False
+
+
+@dataclass(frozen=True)
+class FoundRun:
+    """A Run someone may see: its row, and what is known of it in memory while it exists."""
+
+    stored: StoredRun
+    live: LiveRun | None
+
+
+def services_of(request: Request) -> Services:
+    services: Services = request.app.state.services
+    return services
+
+
+def named(run_id: str) -> tuple[str, str]:
+    """Namespace and name. Raises Refused 404."""
+    found = split_run_id(run_id)
+    if found is None:
+        raise Refused(404, "No such Run", "A Run's id is <namespace>.<name>.")
+    return found
+
+
+async def find_run(request: Request, run_id: str, uid: str | None, verb: str = "get") -> FoundRun:
+    """The Run, once the caller may `verb` it. The right is asked first, so that 404 says nothing to strangers."""
+    services = services_of(request)
+    namespace, name = named(run_id)
+    await services.auth.allow(request, Act(verb, namespace, "runs", name))
+    stored = await services.history.find(uid=uid, name=(namespace, name))
+    if stored is None or namespace not in services.config.run_namespaces:
+        raise Refused(404, "No such Run", f"Neither the cluster nor the history knows {namespace}.{name}.")
+    return FoundRun(stored, services.keeper.runs.get(stored.uid))
