@@ -29,7 +29,7 @@ logger = logging.getLogger("guildhall_operator")
 async def run(config: Config) -> int:
     """Waits for the Lease, serves until told to stop or until anything it needs ends; the exit code."""
     kube = Kube(access_of(connection_info()))
-    leader = Leader(kube, config.namespace, f"{socket.gethostname()}-{os.getpid()}")
+    leader = Leader(kube, config.run_namespaces[0], f"{socket.gethostname()}-{os.getpid()}")
     reconciler = Reconciler(kube, World(Store(), config), WorkQueue(), Metrics())
     state = health.Health(reconciler, leader)
     pages = await health.serve(state, config.port)
