@@ -29,7 +29,7 @@ class Builder:
         """Build the folder's Dockerfile offline; `base` fills its BASE argument."""
         argument = ["--build-arg", f"BASE={base}"] if base else []
         if self.tool == "buildah":
-            run([*self._words(), "bud", "--quiet", "--isolation", "chroot", "--pull-never", *argument,
+            run([*self._words(), "bud", "--quiet", "--layers", "--isolation", "chroot", "--pull-never", *argument,
                  "--tag", ref, context])  # fmt: skip
         else:
             run([*self._words(), "build", "--quiet", *argument, "--tag", ref, context])

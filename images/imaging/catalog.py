@@ -11,7 +11,6 @@ IMAGES = ROOT / "images"
 PUBLIC_BASE = "python:3.11-slim-bookworm"
 PREFIX = "guildhall.dev"
 PYTHON = "3.11"
-SANDBOX_WHEELS = ("pytest==9.0.2",)
 
 
 class Kind(Enum):

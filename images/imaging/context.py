@@ -7,7 +7,8 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from .catalog import PYTHON, ROOT, SANDBOX_WHEELS, Image, Kind
+from .catalog import PYTHON, ROOT, Image, Kind
+from .digests import fingerprint
 from .errors import ImageError
 from .shell import run, say
 
@@ -23,7 +24,7 @@ def facts(image: Image) -> list[str]:
     match image.kind:
         case Kind.COMPONENT:
             return [
-                _requirements(image),
+                _requirements(image).read_text(),
                 platform.machine(),
                 PYTHON,
                 *SOURCELESS,
@@ -32,20 +33,20 @@ def facts(image: Image) -> list[str]:
         case Kind.WORKSHOP:
             return [run(["go", "env", "GOVERSION", "GOARCH"], cwd=ROOT / "workshop")]
         case Kind.SANDBOX:
-            return [*SANDBOX_WHEELS, platform.machine(), PYTHON]
+            return [_sandbox_lock(image).read_text(), platform.machine(), PYTHON]
         case Kind.BUSYBOX:
             return [str(busybox().stat().st_size), platform.machine()]
 
 
-def fill(image: Image, folder: Path) -> None:
-    """Put everything the image's Dockerfile copies into `folder`."""
+def fill(image: Image, folder: Path, cache: Path) -> None:
+    """Put everything the image's Dockerfile copies into `folder`; `cache` keeps what took long to fetch."""
     match image.kind:
         case Kind.COMPONENT:
-            _component(image, folder)
+            _component(image, folder, cache)
         case Kind.WORKSHOP:
             _workshop(folder)
         case Kind.SANDBOX:
-            _install(folder / "tools", ["--only-binary", ":all:", *SANDBOX_WHEELS])
+            _install(folder / "tools", ["--require-hashes", "--only-binary", ":all:", "-r", str(_sandbox_lock(image))])
             _compile(folder / "tools", "/opt/tools")
         case Kind.BUSYBOX:
             _busybox(folder / "rootfs")
@@ -53,24 +54,45 @@ def fill(image: Image, folder: Path) -> None:
     run(["chmod", "-R", "u=rwX,go=rX", folder])
 
 
-def _requirements(image: Image) -> str:
-    """The locked dependencies of one component with their hashes, without the workspace's own packages."""
-    export = ["uv", "export", "--frozen", "--quiet", "--no-header", "--package", image.package]
-    return run([*export, "--no-emit-workspace", "--no-dev"], cwd=ROOT)
+def _requirements(image: Image) -> Path:
+    """The locked dependencies of one component with their hashes (`make lock` writes them)."""
+    lock = ROOT / "requirements" / f"{image.name}.lock"
+    if not lock.is_file():
+        raise ImageError(f"{lock.relative_to(ROOT)} is missing; write it with: make lock")
+    return lock
 
 
-def _component(image: Image, folder: Path) -> None:
-    site, wheels, lock = folder / "site", folder / "wheels", folder / "requirements.txt"
-    lock.write_text(_requirements(image))
-    _install(site, ["--require-hashes", "--only-binary", ":all:", "-r", str(lock)])
+def _sandbox_lock(image: Image) -> Path:
+    return image.dockerfile.with_name("requirements.lock")
+
+
+def _component(image: Image, folder: Path, cache: Path) -> None:
+    """Two folders, so that a change of our own code leaves the big layer of dependencies as it is."""
+    run(["cp", "-al", _dependencies(image, cache), folder / "deps"])
+    site, wheels = folder / "site", folder / "wheels"
     for package in ("guildhall-contracts", image.package):
         run(["uv", "build", "--quiet", "--wheel", "--package", package, "--out-dir", wheels], cwd=ROOT)
     _install(site, ["--no-deps", *(str(wheel) for wheel in sorted(wheels.glob("*.whl")))])
-    slim(site)
     _compile(site, "/opt/guildhall")
     shutil.rmtree(wheels)
     if "web" in image.sources:
         _console(folder / "console")
+
+
+def _dependencies(image: Image, cache: Path) -> Path:
+    """The component's locked packages, installed, slimmed and compiled; kept until the lock changes."""
+    recipe = [*facts(image), Path(__file__).read_text()]
+    kept = cache / f"deps-{image.name}-{fingerprint(cache, [], recipe)}"
+    if not kept.exists():
+        for old in cache.glob(f"deps-{image.name}-*"):
+            shutil.rmtree(old)
+        partial = kept.with_suffix(".partial")
+        _install(partial, ["--require-hashes", "--only-binary", ":all:", "-r", str(_requirements(image))])
+        slim(partial)
+        _compile(partial, "/opt/guildhall")
+        run(["chmod", "-R", "u=rwX,go=rX", partial])
+        partial.rename(kept)
+    return kept
 
 
 def _platform() -> str:

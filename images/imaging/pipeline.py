@@ -84,18 +84,22 @@ def _build(image: Image, builder: Builder, settings: Settings, ref: str, base_re
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     try:
-        context.fill(image, folder)
+        context.fill(image, folder, settings.cache)
         builder.build(folder, ref, base_ref)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
 
 def layers_size(builder: Builder, ref: str, cache: Path) -> int:
-    """Bytes of an image's layers, uncompressed, as an archive holds them."""
+    """Bytes of an image's layers, uncompressed, as an archive holds them; measured once for each reference."""
+    note = cache / f"base-size-{digests.fingerprint(cache, [], [builder.tool, ref])}"
+    if note.exists():
+        return int(note.read_text())
     probe = cache / "size-probe.tar"
     builder.export(ref, probe)
     size = probe.stat().st_size
     probe.unlink()
+    note.write_text(str(size))
     return size
 
 
