@@ -70,7 +70,7 @@ class Gateway:
         self.inbox = Inbox(self.store)
         self.approvals = ApprovalStore(self.store, clock)
         self.blobs = Blobs(self.store, Path(config.blobs_dir))
-        self.authenticator = Authenticator(doors.identity, source, config.api_account)
+        self.authenticator = Authenticator(doors.identity, source, config.api_account, config.run_namespaces)
         self.usage = UsageWriter(source, sink, self._figures)
         self.courier = Courier(self.inbox, self.approvals, source, sink, self._person_waits)
         rules = Rules(tuple(config.models.allow), config.budgets, timeouts or Timeouts())

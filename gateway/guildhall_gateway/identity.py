@@ -7,7 +7,7 @@ counts those it turned away. A review says only whose token it is: pod, Run and 
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from typing import Final, Literal, Protocol
 
@@ -122,11 +122,17 @@ class Authenticator:
     """Turns a token and a source address into a Caller, or the Refusal to answer with."""
 
     def __init__(
-        self, source: IdentitySource, runs: RunSource, api_account: str, clock: Callable[[], float] = time.monotonic
+        self,
+        source: IdentitySource,
+        runs: RunSource,
+        api_account: str,
+        run_namespaces: Collection[str],
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._source = source
         self._runs = runs
         self._api_account = api_account
+        self._run_namespaces = frozenset(run_namespaces)
         self._clock = clock
         self._reviews: OrderedDict[bytes, tuple[float, TokenFacts]] = OrderedDict()
         self._first_seen: OrderedDict[str, float] = OrderedDict()
@@ -151,6 +157,8 @@ class Authenticator:
     def _judge(self, facts: TokenFacts, source_ip: str, use: Use, now: float) -> Caller | Refusal:
         if use == "api":
             return Caller(None, None) if facts.username == self._api_account else UNAUTHENTICATED
+        if facts.namespace not in self._run_namespaces:
+            return UNAUTHENTICATED
         pod = self._runs.pod(facts.pod_uid)
         run = self._runs.run(pod.run) if pod and pod.run else None
         answer = decide(facts, pod, run, source_ip=source_ip, use=use)
