@@ -60,6 +60,6 @@ CATALOG = {
 # Debian packages of the two bases made here, for machines that cannot pull one.
 DEBIAN_SUITE = "bookworm"
 DEBIAN_BASES = {
-    "python": ("python3", "ca-certificates"),
+    "python": ("python3", "ca-certificates", "libstdc++6"),  # libstdc++: what python:slim has too; greenlet needs it
     "sandbox": ("python3", "ca-certificates", "git"),
 }

@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, cast
 
 import kopf
 
@@ -83,6 +83,7 @@ async def serve(config: Config, reconciler: Reconciler, state: health.Health, st
             settings=handlers.settings(),
             namespaces=namespaces,
             standalone=True,
+            identity=cast("Any", socket.gethostname()),  # else kopf asks for a user name, and our uid has none
             stop_flag=stop,
         )
     finally:
