@@ -40,7 +40,8 @@ SAID = "cannot be changed"
 
 
 def _stored(rules: Fence, field: str, value: Any) -> dict[str, Any]:
-    return rules.run(**{**TOGETHER.get(field, {}), field: value})
+    spec: dict[str, Any] = {**TOGETHER.get(field, {}), field: value}
+    return rules.run(**spec)
 
 
 def test_every_frozen_field_has_values_here() -> None:
@@ -81,7 +82,8 @@ def test_a_spec_field_cannot_be_removed(rules: Fence, field: str) -> None:
 @pytest.mark.parametrize("field", sorted(DEFAULTED))
 def test_a_defaulted_field_cannot_be_taken_back_to_its_default(rules: Fence, field: str) -> None:
     value = {"mode": "scheduled", "private": True, "deliver": "none"}[field]
-    name = rules.run(**{"deliver": "none", field: value})["metadata"]["name"]
+    spec: dict[str, Any] = {"deliver": "none", field: value}
+    name = rules.run(**spec)["metadata"]["name"]
     assert denied(rules.patch("run", name, [{"op": "remove", "path": f"/spec/{field}"}]), SAID)
 
 
@@ -174,7 +176,7 @@ def test_an_intervention_has_exactly_one_body(rules: Fence) -> None:
     assert denied(rules.create(_act("kubernetes-admin", "two", **ABORT, **APPROVAL), dry=True), "exactly one of")
 
 
-WRITERS = {
+WRITERS: dict[str, dict[str, Any]] = {
     "operator": {"observedGeneration": 3, "conditions": None, "phase": "Running", "reason": "Started", "guild": "g",
                  "guildDigest": "a" * 64, "entryRole": "solo", "attempts": [{"number": 1, "job": "j"}],
                  "startTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T00:00:00Z", "duration": "1s"},

@@ -102,7 +102,9 @@ def test_nobody_but_the_operator_makes_a_job_that_looks_like_a_runs(rules: Fence
 def test_a_cron_job_or_deployment_is_no_way_around(rules: Fence) -> None:
     """Their pods are made by other controllers, which the label refuses."""
     pod = _plain_pod("replica", **{"guildhall.dev/run": "u"})
-    pod["metadata"]["ownerReferences"] = [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}]
+    pod["metadata"]["ownerReferences"] = [
+        {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
+    ]
     maker = "system:serviceaccount:kube-system:replicaset-controller"
     plain = {**pod, "metadata": {**pod["metadata"], "labels": {}}}
     assert rules.create(plain, user=maker, dry=True).returncode == 0, "control: it may make other pods"
@@ -113,12 +115,16 @@ def test_the_label_is_not_put_on_taken_off_or_changed(rules: Fence, run_pod: Mak
     editor = rules.user(POWERS)
     run_pod("pod-label")
     rules.create(_plain_pod("bare"))
-    assert rules.patch("pod", "pod-label", {"metadata": {"labels": {"other": "x"}}}, user=editor).returncode == 0, "control"
+    assert rules.patch("pod", "pod-label", {"metadata": {"labels": {"other": "x"}}}, user=editor).returncode == 0, (
+        "control"
+    )
     for value in (None, "another"):
         for user in (editor, None, rules.account("operator")):
             patch = {"metadata": {"labels": {"guildhall.dev/run": value}}}
             assert rules.patch("pod", "pod-label", patch, user=user).returncode != 0, (value, user)
-    assert denied(rules.patch("pod", "bare", {"metadata": {"labels": {"guildhall.dev/run": "u"}}}, user=editor), "label")
+    assert denied(
+        rules.patch("pod", "bare", {"metadata": {"labels": {"guildhall.dev/run": "u"}}}, user=editor), "label"
+    )
     assert "guildhall.dev/run" in rules.get("pod", "pod-label")["metadata"]["labels"]
 
 
@@ -136,11 +142,13 @@ def test_the_fence_stays_where_it_is(rules: Fence) -> None:
     editor = rules.user(POWERS)
     rules.attempt("create", "configmap", "mine", "--from-literal=a=b")
     assert rules.patch("configmap", "mine", {"data": {"a": "c"}}, user=editor).returncode == 0, "control"
-    open_all = {"spec": {"egress": [{}]}}
+    open_all: dict[str, Any] = {"spec": {"egress": [{}]}}
     assert denied(rules.patch("networkpolicy", "guildhall-run", open_all, user=editor), "administer")
     assert denied(rules.attempt("delete", "networkpolicy", "guildhall-run", user=editor), "administer")
     assert denied(rules.attempt("delete", "networkpolicy", "--all", user=editor), "administer")
-    assert denied(rules.patch("configmap", "guildhall-gateway-ca", {"data": {"ca.crt": "x"}}, user=editor), "administer")
+    assert denied(
+        rules.patch("configmap", "guildhall-gateway-ca", {"data": {"ca.crt": "x"}}, user=editor), "administer"
+    )
     assert rules.get("networkpolicy", "guildhall-run")["spec"]["egress"] != [{}]
     assert rules.patch("networkpolicy", "guildhall-run", {"metadata": {"labels": {"a": "b"}}}).returncode == 0, "admin"
 

@@ -1,4 +1,4 @@
-// Generated from contracts/ by `make verify`; do not edit. What the console shares with the other components.
+// Generated from contracts/; do not edit. What the console shares with the other components.
 
 export const EVENT_VERSION = 1;
 

@@ -13,7 +13,13 @@ from guildhall_contracts.generate.schemas import schema_files
 from guildhall_contracts.generate.tables import contracts_md
 
 _NOTICE = "# Generated from contracts/ (python -m guildhall_contracts.generate); do not edit.\n"
-_KEEP = '  annotations:\n    {{- if .Values.keep }}\n    helm.sh/resource-policy: keep\n    {{- end }}\n    guildhall.dev/schema: v1alpha1\n'
+_KEEP = """\
+  annotations:
+    {{- if .Values.keep }}
+    helm.sh/resource-policy: keep
+    {{- end }}
+    guildhall.dev/schema: v1alpha1
+"""
 
 
 def outputs() -> dict[str, str]:
@@ -35,13 +41,14 @@ def _as_template(text: str) -> str:
 
 
 def _stale(root: Path, files: dict[str, str]) -> list[str]:
-    """Generated folders' files that nothing generates any more."""
-    folders = {str(Path(name).parent) for name in files} - {"docs", "web/src"}
+    """Files that were generated once and are no more."""
+    folders = sorted({str(Path(name).parent) for name in files} - {"docs", "web/src"})
+    present = [path for folder in folders for path in sorted((root / folder).glob("*.*")) if path.is_file()]
     return [
         str(path.relative_to(root))
-        for folder in sorted(folders)
-        for path in sorted((root / folder).glob("*"))
-        if path.is_file() and path.suffix in {".yaml", ".json"} and str(path.relative_to(root)) not in files
+        for path in present
+        if str(path.relative_to(root)) not in files
+        and (path.suffix == ".json" or path.read_text(encoding="utf-8").startswith(_NOTICE))
     ]
 
 

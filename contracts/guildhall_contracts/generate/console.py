@@ -39,7 +39,7 @@ def contract_js() -> str:
         "HANDLER_TOOLS": sorted(policy.HANDLER_TOOLS),
         "LIMITS": {name: getattr(limits, name) for name in _LIMITS},
     }
-    head = "// Generated from contracts/ by `make verify`; do not edit. What the console shares with the other components.\n"
+    head = "// Generated from contracts/; do not edit. What the console shares with the other components.\n"
     return head + "".join(_constant(name, value) for name, value in constants.items())
 
 

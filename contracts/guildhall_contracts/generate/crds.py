@@ -60,15 +60,24 @@ def frozen_run_fields() -> list[str]:
     return [name for name in _wire_names(run.RunSpec) if name not in run.MUTABLE_FIELDS]
 
 
+def _given(path: str, fields: tuple[str, ...]) -> str:
+    """CEL: how many of `fields` are present below `path`."""
+    return f"[{', '.join(f'has({path}.{name})' for name in fields)}].filter(given, given).size()"
+
+
+_BODIES: Final = ("answer", "approval", "interrupt")
+_SOURCES: Final = ("git", "claim", "archive", "template")
 _RUN_RULES: Final = (
     (
         unchanged(frozen_run_fields()),
         "a Run cannot be changed once it exists, but for cancel, suspend and ttlSecondsAfterFinished; create a new Run",
     ),
-    ("has(self.guildRef) != has(self.guild)", "name a Guild in guildRef or write one in guild, not both and not neither"),
     (
-        "!has(self.workspace) || [has(self.workspace.git), has(self.workspace.claim), has(self.workspace.archive), "
-        "has(self.workspace.template)].filter(given, given).size() <= 1",
+        "has(self.guildRef) != has(self.guild)",
+        "name a Guild in guildRef or write one in guild, not both and not neither",
+    ),
+    (
+        f"!has(self.workspace) || {_given('self.workspace', _SOURCES)} <= 1",
         "a workspace has at most one source: git, claim, archive or template",
     ),
     ("!self.private || self.deliver == 'none'", "a private Run keeps and delivers nothing: set deliver to none"),
@@ -78,7 +87,7 @@ _RUN_RULES: Final = (
 _INTERVENTION_RULES: Final = (
     (unchanged(_wire_names(intervention.InterventionSpec)), "an Intervention cannot be changed once it exists"),
     (
-        "[has(self.answer), has(self.approval), has(self.interrupt)].filter(given, given).size() == 1",
+        f"{_given('self', _BODIES)} == 1",
         "an Intervention has exactly one of answer, approval and interrupt",
     ),
 )

@@ -12,20 +12,26 @@ from guildhall_contracts.generate.glossary import GLOSSARY
 
 
 def record_doc(model: type[Record]) -> str:
-    """The record's own docstring as one paragraph; empty when it has none of its own."""
+    """The record's own docstring as one paragraph, else the glossary's; empty when nobody wrote one."""
     own = model.__dict__.get("__doc__")
-    return " ".join(own.split()) if own else ""
+    return " ".join(own.split()) if own else GLOSSARY.get(model.__name__, "")
 
 
 def field_doc(model: type[Record], name: str) -> str:
     """One line about field `name` of `model`, found along its bases; empty when nobody wrote one."""
     for owner in model.__mro__:
-        if name not in owner.__dict__.get("__annotations__", {}):
+        if name not in inspect.get_annotations(owner):
             continue
         wire = _wire(model, name)
         source = _comments(inspect.getmodule(owner)).get((owner.__name__, name), "")
         return source or GLOSSARY.get(f"{owner.__name__}.{wire}", "") or GLOSSARY.get(wire, "")
     return ""
+
+
+def own_fields(model: type[Record]) -> list[str]:
+    """Names of the fields the record declares itself, not those of its bases."""
+    own = inspect.get_annotations(model)
+    return [name for name in model.model_fields if name in own]
 
 
 def _wire(model: type[Record], name: str) -> str:

@@ -27,7 +27,9 @@ def schema_files() -> dict[str, str]:
         "executor-message": gate.ExecutorMessage,
         "interaction-model": interaction.InteractionModel,
     }
-    files = {f"{name}.schema.json": _text(TypeAdapter(shape).json_schema(by_alias=True)) for name, shape in unions.items()}
+    files = {
+        f"{name}.schema.json": _text(TypeAdapter(shape).json_schema(by_alias=True)) for name, shape in unions.items()
+    }
     files["api.schema.json"] = _text(_group())
     return files
 

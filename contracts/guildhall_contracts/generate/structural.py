@@ -21,7 +21,7 @@ class NotStructural(ValueError):  # noqa: N818  reads as what it says
     """A record that no structural schema can express, or with an unbounded value; the message names the path."""
 
 
-def structural(model: type[Record], *, defaults: bool = True, max_string: int | None = None) -> Schema:
+def structural(model: type[Record], *, defaults: bool = True) -> Schema:
     """The structural schema of `model`. `defaults` off leaves defaults out (status: a default would have no writer)."""
     whole = model.model_json_schema(by_alias=True)
     return _Converter(whole.get("$defs", {}), defaults).record(model, whole, model.__name__)
@@ -85,7 +85,7 @@ class _Converter:
         return result
 
     def _scalar_or_list(self, schema: Schema, annotation: Any, path: str) -> Schema:
-        result = {key: schema[key] for key in _COPIED if key in schema}
+        result: Schema = {key: schema[key] for key in _COPIED if key in schema}
         if "const" in schema:
             result["enum"] = [schema["const"]]
         kind = result.get("type")

@@ -1,16 +1,17 @@
 """`docs/contracts.md`: every record that crosses a border, every field, its type, bounds and meaning."""
 
+import json
 from typing import Any, Final, get_args
 
 from guildhall_contracts import events
 from guildhall_contracts.base import Record
 from guildhall_contracts.generate.catalogue import SECTIONS, Section, records
-from guildhall_contracts.generate.descriptions import field_doc, record_doc
+from guildhall_contracts.generate.descriptions import field_doc, own_fields, record_doc
 
 _HEAD: Final = """# Contracts: every record and field
 
-Generated from `contracts/guildhall_contracts/`; `make verify` compares. Names are as they travel. A field without *required*
-may be absent; `= x` is the value it then has. Unknown fields are refused everywhere but in Kubernetes, which prunes them.
+Generated from `contracts/guildhall_contracts/`; `make verify` compares. Names are as they travel. A field without
+*required* may be absent; `= x` is the value it then has. Unknown fields are refused; Kubernetes prunes them.
 Bounds with a name of their own are explained in [limits.md](limits.md).
 """
 
@@ -30,7 +31,10 @@ def _section(section: Section) -> str:
 
 def _event_index() -> str:
     union = get_args(events.KnownEvent)[0]
-    rows = [f"| `{model.model_fields['type'].default}` | {_effect(model)} | {record_doc(model)} |" for model in get_args(union)]
+    rows = [
+        f"| `{model.model_fields['type'].default}` | {_effect(model)} | {record_doc(model)} |"
+        for model in get_args(union)
+    ]
     return "\n| type | operation | meaning |\n|---|---|---|\n" + "\n".join(rows) + "\n"
 
 
@@ -42,7 +46,7 @@ def _effect(model: type[Record]) -> str:
 
 def _record(model: type[Record]) -> str:
     schema = model.model_json_schema(by_alias=True)
-    own = [name for name in model.model_fields if name in model.__dict__.get("__annotations__", {})]
+    own = own_fields(model)
     base = next((b for b in model.__bases__ if b is not Record), None)
     title = f"\n### {model.__name__}" + (f" (and the fields of {base.__name__})" if base else "")
     text = [title, "\n", f"\n{record_doc(model)}\n" if record_doc(model) else ""]
@@ -59,8 +63,8 @@ def _row(model: type[Record], name: str, schema: dict[str, Any]) -> str:
     kind = _kind(field)
     if info.is_required():
         kind += ", required"
-    elif field.get("default") not in (None, "", [], {}) and not isinstance(field["default"], dict):
-        kind += f", = {_escaped(str(field['default']).lower() if isinstance(field['default'], bool) else str(field['default']))}"
+    elif isinstance(field.get("default"), (str, int, float)) and field["default"] != "":
+        kind += f", = {_escaped(json.dumps(field['default']))}"
     return f"| `{wire}` | {kind} | {_escaped(field_doc(model, name))} |\n"
 
 
@@ -71,7 +75,8 @@ def _escaped(text: str) -> str:
 def _kind(field: dict[str, Any]) -> str:
     """The type in words: `string ≤64`, `integer 1..10`, `list ≤16 of Role`, `"a" \\| "b"`."""
     if "anyOf" in field or "oneOf" in field:
-        options = [option for option in field.get("anyOf", field.get("oneOf")) if option.get("type") != "null"]
+        shapes: list[dict[str, Any]] = field.get("anyOf") or field["oneOf"]
+        options = [option for option in shapes if option.get("type") != "null"]
         return " or ".join(_kind(option) for option in options)
     if "$ref" in field:
         return str(field["$ref"]).rsplit("/", 1)[-1]
@@ -87,7 +92,7 @@ def _plain(field: dict[str, Any]) -> str:
     if kind == "array":
         return f"list{_most(field.get('maxItems'))} of {_kind(field['items'])}"
     if kind == "object":
-        values = field.get("additionalProperties") or next(iter(field.get("patternProperties", {}).values()), {})
+        values: Any = field.get("additionalProperties") or next(iter(field.get("patternProperties", {}).values()), {})
         of = f" of {_kind(values)}" if isinstance(values, dict) and values else ""
         return f"map{_most(field.get('maxProperties'))}{of}"
     if kind in {"integer", "number"}:
