@@ -66,12 +66,11 @@ func cutAtEnd(data []byte) int {
 
 // cutAtStart is how many first bytes are the end of a character that began before.
 func cutAtStart(data []byte) int {
-	for at := 0; at < utf8.UTFMax && at < len(data); at++ {
-		if utf8.RuneStart(data[at]) {
-			return at
-		}
+	at := 0
+	for at < len(data) && at < utf8.UTFMax-1 && !utf8.RuneStart(data[at]) {
+		at++
 	}
-	return 0
+	return at
 }
 
 // live is the copy of the stream a person watches: at most maxBytes between two takes, the rest only counted.

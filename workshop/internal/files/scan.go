@@ -49,6 +49,9 @@ func scan(content []byte, pattern *regexp.Regexp, most int) []hit {
 		}
 		// The match may span lines ("[^x]" takes a newline): try the lines it touches one by one.
 		start := bytes.LastIndexByte(content[:at+found[0]], '\n') + 1
+		if start == len(content) {
+			break // an empty match behind the last line
+		}
 		line += bytes.Count(content[counted:start], []byte("\n"))
 		counted = start
 		for last := at + found[1]; ; {

@@ -195,7 +195,7 @@ var requests = map[string]func() Request{
 	"exec": func() Request {
 		return &Exec{
 			WallSeconds: limit.CommandWallDefaultSeconds, IdleSeconds: limit.CommandIdleDefaultSeconds,
-			HeadBytes: limit.CommandOutputHeadBytes, TailBytes: limit.CommandOutputTailBytes,
+			HeadBytes: limit.CommandOutputHeadBytes, TailBytes: limit.CommandOutputTailBytes, Env: map[string]string{},
 		}
 	},
 	"stdin":  func() Request { return &Stdin{} },

@@ -1,0 +1,66 @@
+package command
+
+import (
+	"os"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+)
+
+func TestParseStatBelievesNoName(t *testing.T) {
+	for stat, want := range map[string]process{
+		"12 (sh) S 1 12 12 0 -1 4194304":        {12, 1, 12, false},
+		"12 (a) Z 1 (b) R 3 4 5 0":              {12, 3, 4, false},
+		"13 (evil) S 1 1 1 0\n) Z 7 13 13 0 -1": {13, 7, 13, true},
+		"14 ()) S 2 14 14 0":                    {14, 2, 14, false},
+		"15 (x y z) X 2 15 15 0":                {15, 2, 15, true},
+	} {
+		if got, ok := parseStat([]byte(stat)); !ok || got != want {
+			t.Errorf("%q is %+v %v, not %+v", stat, got, ok, want)
+		}
+	}
+	for _, stat := range []string{"", "()", "1 (", "1 )(", "x (a) S 1 2 3", "1 (a) S", "1 (a) S x y z"} {
+		if got, ok := parseStat([]byte(stat)); ok {
+			t.Errorf("%q is %+v", stat, got)
+		}
+	}
+}
+
+func TestBelowFindsAllGenerationsAndNoZombie(t *testing.T) {
+	all := []process{{5, 4, 5, false}, {1, 0, 1, false}, {3, 2, 2, false}, {2, 1, 2, false}, {4, 3, 2, true}, {9, 1, 9, false}}
+	var pids []int
+	for _, one := range below(all, 2) {
+		pids = append(pids, one.pid)
+	}
+	slices.Sort(pids)
+	if !slices.Equal(pids, []int{3, 5}) {
+		t.Fatalf("%v", pids)
+	}
+}
+
+func TestKillBelowKillsOnlyBelow(t *testing.T) {
+	inside := exec.Command("sh", "-c", "sleep 97 & sh -c 'sleep 98 & wait; sleep 99'; wait; sleep 99")
+	outside := exec.Command("sleep", "96")
+	for _, one := range []*exec.Cmd{inside, outside} {
+		if err := one.Start(); err != nil {
+			t.Skip("no sh or sleep here")
+		}
+	}
+	defer outside.Wait()
+	defer outside.Process.Kill()
+	for len(below(table(), inside.Process.Pid)) < 3 {
+		time.Sleep(time.Millisecond)
+	}
+	if met := killBelow(inside.Process.Pid, 100); met < 3 {
+		t.Errorf("met %d processes", met)
+	}
+	if left := below(table(), inside.Process.Pid); len(left) > 0 {
+		t.Errorf("left: %v", left)
+	}
+	inside.Process.Kill()
+	inside.Wait()
+	if !slices.ContainsFunc(below(table(), os.Getpid()), func(one process) bool { return one.pid == outside.Process.Pid }) {
+		t.Fatal("the process beside was killed as well")
+	}
+}

@@ -1,0 +1,108 @@
+package files
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"guildhall.dev/workshop/internal/frame"
+	"guildhall.dev/workshop/internal/limit"
+)
+
+func scanText(t *testing.T, request frame.Search, content string, most int) string {
+	t.Helper()
+	pattern, err := compile(&request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []string
+	for _, one := range scan([]byte(content), pattern, most) {
+		lines = append(lines, fmt.Sprintf("%d:%s", one.line, one.text))
+	}
+	return strings.Join(lines, "|")
+}
+
+func TestScanMatchesLineByLine(t *testing.T) {
+	for name, c := range map[string]struct {
+		request frame.Search
+		content string
+		want    string
+	}{
+		"simple":                      {frame.Search{Pattern: "b"}, "a\nb\nab\nc", "2:b|3:ab"},
+		"once for each line":          {frame.Search{Pattern: "a"}, "aaa\naa", "1:aaa|2:aa"},
+		"anchors are the line's":      {frame.Search{Pattern: "^b$"}, "ab\nb\nba", "2:b"},
+		"anchors with CRLF":           {frame.Search{Pattern: "^b$"}, "ab\r\nb\r\n", "2:b"},
+		"a class takes no newline":    {frame.Search{Pattern: "[^x]b"}, "ab\nb\nbb", "1:ab|3:bb"},
+		"a span hides no later line":  {frame.Search{Pattern: `a\s+b|b`}, "a\nb\n", "2:b"},
+		"literal":                     {frame.Search{Pattern: "(a+)+$", Literal: true}, "aaa\n(a+)+$\n", "2:(a+)+$"},
+		"leading dash":                {frame.Search{Pattern: "-rf"}, "rm -rf\n", "1:rm -rf"},
+		"ignoring case":               {frame.Search{Pattern: "É", IgnoreCase: true}, "é\n", "1:é"},
+		"empty lines match":           {frame.Search{Pattern: "^$"}, "a\n\nb\n", "2:"},
+		"last line without an end":    {frame.Search{Pattern: "c"}, "a\nc", "2:c"},
+		"bytes are escaped":           {frame.Search{Pattern: "a"}, "a\xff\n", `1:a\xff`},
+		"nothing":                     {frame.Search{Pattern: "z"}, "a\n", ""},
+		"the dot takes no newline":    {frame.Search{Pattern: "a.*b"}, "a\nb\nacb\n", "3:acb"},
+		"alternatives are held apart": {frame.Search{Pattern: "x|^b"}, "ab\nb\n", "2:b"},
+	} {
+		if got := scanText(t, c.request, c.content, 100); got != c.want {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
+	}
+	if got := scanText(t, frame.Search{Pattern: "a"}, "a\na\na\n", 2); got != "1:a|2:a" {
+		t.Errorf("the limit gives %q", got)
+	}
+}
+
+func TestNastyPatternIsLinear(t *testing.T) {
+	began := time.Now()
+	if got := scanText(t, frame.Search{Pattern: "(a+)+$"}, strings.Repeat("a", 200_000)+"b", 10); got != "" {
+		t.Error(got)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	for _, bad := range []string{"(", `(?=a)`, `\1`, "((a{1000}){1000}){1000}"} {
+		if _, err := compile(&frame.Search{Pattern: bad}); frame.CodeOf(err) != frame.InvalidArgument {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+}
+
+func TestLongLinesAreCutBetweenCharacters(t *testing.T) {
+	for pad := range 4 {
+		shown := showLine([]byte(strings.Repeat("x", pad) + strings.Repeat("日", 2_000)))
+		if len(shown) > limit.SearchLineMaxBytes || !utf8.ValidString(shown) || len(shown) < limit.SearchLineMaxBytes-3 {
+			t.Errorf("%d bytes", len(shown))
+		}
+	}
+	if shown := showLine([]byte(strings.Repeat("\xff", 5_000))); len(shown) > limit.SearchLineMaxBytes {
+		t.Errorf("%d bytes", len(shown))
+	}
+}
+
+func TestGlob(t *testing.T) {
+	for _, c := range []struct {
+		glob, name string
+		want       bool
+	}{
+		{"*.py", "a/b.py", true}, {"*.py", "a/b.pyc", false}, {"b?.py", "a/bc.py", true}, {"src/*.py", "src/a.py", true},
+		{"src/*.py", "src/x/a.py", false}, {"src/**/*.py", "src/x/y/a.py", true}, {"src/**/*.py", "src/a.py", true},
+		{"**/a.py", "a.py", true}, {"src/**", "src/x/y", true}, {"*.{js,ts}", "a.ts", true}, {"*.{js,ts}", "a.tsx", false},
+		{"[ab].c", "b.c", true}, {"[!ab].c", "b.c", false}, {"[!ab].c", "c.c", true}, {"a.b", "axb", false}, {"(x)+", "(x)+", true},
+		{"[", "[", true}, {"[]]", "]", true}, {"{a", "{a", false}, {"a,b", "a,b", true}, {"", "x", true}, {`\d`, `\d`, true},
+		{"é*", "étude", true}, {"/src/a", "src/a", true}, {"a\nb", "a\nb", true},
+	} {
+		wanted, err := newGlob(&c.glob)
+		if err != nil {
+			if c.want || frame.CodeOf(err) != frame.InvalidArgument {
+				t.Errorf("%q: %v", c.glob, err)
+			}
+			continue
+		}
+		if got := wanted.wants(c.name); got != c.want {
+			t.Errorf("%q on %q is %v", c.glob, c.name, got)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package gate
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+func TestCountBeginsAnewAfterAnAnswer(t *testing.T) {
+	e := Evidence{Required: true}
+	for _, seen := range []string{Refused, Timeout, Answered, Unreachable, Refused} {
+		e = e.next(seen)
+	}
+	if e.Attempts != 5 || e.DeniedInRow != 2 || e.settled(3) || !e.settled(2) || e.Last != Refused {
+		t.Fatalf("%+v", e)
+	}
+	reported := Evidence{}.next(Answered).next(Answered)
+	if !reported.settled(2) || reported.settled(3) {
+		t.Fatalf("%+v", reported)
+	}
+}
+
+func TestConfigIsChecked(t *testing.T) {
+	good := `{"targets":[{"name":"canary","host":"127.0.0.1","port":1},{"name":"node","host":"::1","port":2,"required":false}],"gatewayHost":"gw","gatewayPort":3}`
+	config, err := ParseConfig(good)
+	if err != nil || !config.Targets[0].Required || config.Targets[1].Required || !config.Enforce || config.ConsecutiveDenials != 3 {
+		t.Fatalf("%+v %v", config, err)
+	}
+	for _, change := range [][2]string{
+		{`"port":1`, `"port":0`}, {`"gatewayPort":3`, `"gatewayPort":70000`}, {`"canary"`, `"Canary!"`}, {`"127.0.0.1"`, `"a b"`},
+		{`"gw"`, `""`}, {`"gatewayPort":3`, `"gatewayPort":3,"consecutiveDenials":0`}, {`"gatewayPort":3`, `"gatewayPort":3,"timeoutSeconds":601`},
+		{good, `{}`}, {good, ``}, {good, `[]`}, {`"port":2`, `"port":"x"`},
+	} {
+		if _, err := ParseConfig(strings.Replace(good, change[0], change[1], 1)); err == nil {
+			t.Errorf("%s was accepted", change[1])
+		}
+	}
+}
+
+// server listens on the loopback; speak says whether it answers what it accepts.
+func server(t *testing.T, speak bool) (port int, accepted *atomic.Int64, stop func()) {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted = &atomic.Int64{}
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			accepted.Add(1)
+			if speak {
+				fmt.Fprint(conn, "HTTP/1.1 401 Unauthorized\r\n\r\n")
+				conn.Close()
+			}
+		}
+	}()
+	t.Cleanup(func() { listener.Close() })
+	return listener.Addr().(*net.TCPAddr).Port, accepted, func() { listener.Close() }
+}
+
+func deadPort(t *testing.T) int {
+	port, _, stop := server(t, false)
+	stop()
+	return port
+}
+
+func configFor(gateway int, targets ...Target) Config {
+	return Config{
+		Targets: targets, GatewayHost: "127.0.0.1", GatewayPort: gateway,
+		ConsecutiveDenials: 2, AttemptTimeoutMilliseconds: 200, TimeoutSeconds: 1, Enforce: true,
+	}
+}
+
+func TestGatePassesOnlyWhenDeniedAndTheGatewayAnswers(t *testing.T) {
+	gateway, _, _ := server(t, true)
+	listening, accepted, _ := server(t, false)
+	dead := deadPort(t)
+	canary := func(port int) Target { return Target{"canary", "127.0.0.1", port, true} }
+	node := Target{"node", "127.0.0.1", listening, false}
+
+	passed := Run(context.Background(), configFor(gateway, canary(dead), node))
+	if passed.Outcome != Passed || passed.Targets[0].DeniedInRow != 2 || passed.Targets[0].Last != Refused || passed.Targets[1].Last != Answered {
+		t.Errorf("%+v", passed)
+	}
+	before := accepted.Load()
+	open := Run(context.Background(), configFor(gateway, canary(listening)))
+	if open.Outcome != NotEnforced || open.Targets[0].Last != Answered || !strings.Contains(open.Message, "canary") {
+		t.Errorf("%+v", open)
+	}
+	if accepted.Load() == before {
+		t.Error("the open target was never reached: the control is broken")
+	}
+	relaxed := configFor(gateway, canary(listening))
+	relaxed.Enforce = false
+	if got := Run(context.Background(), relaxed); got.Outcome != Passed || !strings.Contains(got.Message, "not enforced") {
+		t.Errorf("%+v", got)
+	}
+	if got := Run(context.Background(), configFor(dead, canary(dead))); got.Outcome != GatewayUnreachable {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestPolicyThatComesLateIsWaitedFor(t *testing.T) {
+	gateway, _, _ := server(t, true)
+	port, _, stop := server(t, false)
+	time.AfterFunc(400*time.Millisecond, stop)
+	config := configFor(gateway, Target{"canary", "127.0.0.1", port, true})
+	config.TimeoutSeconds = 10
+	got := Run(context.Background(), config)
+	if got.Outcome != Passed || got.Targets[0].Attempts < 4 {
+		t.Fatalf("%+v", got)
+	}
+}
+
+func TestSilentGatewayIsNoAnswer(t *testing.T) {
+	silent, _, _ := server(t, false)
+	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", silent))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.SetDeadline(time.Now().Add(100 * time.Millisecond))
+	if answers(conn) {
+		t.Fatal("silence was taken for an answer")
+	}
+	speaking, _, _ := server(t, true)
+	conn, err = net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", speaking))
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.SetDeadline(time.Now().Add(time.Second))
+	if !answers(conn) {
+		t.Fatal("the control did not answer")
+	}
+}
