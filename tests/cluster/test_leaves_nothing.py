@@ -68,7 +68,17 @@ def _differences(before: Traces) -> dict[str, list[str]]:
 def _assert_traces_are_seen(before: Traces) -> None:
     """The positive control: a running cluster differs in every way this test looks at."""
     seen = _differences(before)
-    assert {"processes", "mounts", "links", "filter rules", "ip sets", "routes", "cgroups", "files"} <= seen.keys()
+    assert {
+        "processes",
+        "mounts",
+        "links",
+        "filter rules",
+        "ip sets",
+        "packet counters",
+        "routes",
+        "cgroups",
+        "files",
+    } <= seen.keys()
 
 
 def test_down_after_a_good_life(before: Traces) -> None:

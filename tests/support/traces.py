@@ -5,6 +5,8 @@ from __future__ import annotations
 import subprocess
 from pathlib import Path
 
+from cluster.embedded import counters
+
 PLACES = ("/run", "/run/netns", "/var/lib", "/var/log", "/var/run", "/opt", "/etc", "/usr/libexec")
 SYSCTLS = (
     "kernel/panic", "kernel/panic_on_oops", "vm/overcommit_memory", "net/ipv4/ip_forward",
@@ -56,6 +58,7 @@ def snapshot() -> dict[str, set[str]]:
         "mounts": set(Path("/proc/self/mounts").read_text().splitlines()),
         "links": {p.name for p in Path("/sys/class/net").iterdir()},
         "filter rules": _filter_lines(),
+        "packet counters": counters.names(),
         "ip sets": set(_output("ipset", "list", "-n").split()),
         "routes": set(_output("ip", "route").splitlines()),
         "network namespaces": set(_output("ip", "netns").splitlines()),

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
+from . import counters
 from .layout import CNI_NETWORK, HOST_CIDR, NODE_LINK, POD_LINK
 from .shell import attempt, run
 
@@ -117,6 +118,7 @@ def flush_node() -> None:
     flush(lambda name: bool(NODE_CHAINS.match(name)) or name in named)
     _forget_plugin_chains()
     destroy_sets()
+    counters.delete_ours()
 
 
 def _forget_plugin_chains() -> None:
