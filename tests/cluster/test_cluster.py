@@ -275,6 +275,16 @@ def test_up_repairs_a_killed_kubelet_and_keeps_its_pods(cluster: Cluster, namesp
     assert status["containerStatuses"][0]["restartCount"] == 0
 
 
+def test_up_replaces_a_component_whose_record_was_lost(cluster: Cluster) -> None:
+    record = Path(cluster.kubeconfig.parent.parent, "run", "kube-scheduler.json")
+    lost = json.loads(record.read_text())["pid"]
+    record.unlink()
+    command("up")
+    assert json.loads(record.read_text())["pid"] != lost
+    eventually(lambda: not Path(f"/proc/{lost}/cmdline").exists() or Path(f"/proc/{lost}/cmdline").read_bytes() == b"")
+    assert json.loads(attempt_command("status", "--json").stdout)["components"]["kube-scheduler"] is True
+
+
 def test_second_up_starts_nothing(cluster: Cluster) -> None:
     folder = Path(cluster.kubeconfig.parent.parent, "run")
     before = {path.name: path.read_text() for path in folder.glob("*.json")}

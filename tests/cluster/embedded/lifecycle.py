@@ -93,6 +93,8 @@ def _stop_outdated(layout: Layout, bin_: Path) -> None:
 
 def _start_all(layout: Layout, bin_: Path) -> list[str]:
     _stop_outdated(layout, bin_)
+    everything = [component.name for component in components.all_components(layout, bin_)]
+    processes.end(processes.unrecorded(layout, everything), seconds=5)
     started = _start(layout, components.control_plane(layout, bin_))
     names = ["etcd", "containerd", "kube-apiserver"]
     processes.wait_until(layout, "containerd", lambda: _containerd_answers(layout, bin_), names)
@@ -154,7 +156,7 @@ def _stop_all(layout: Layout) -> None:
     leftovers.kill_contained()
     if processes.stop(layout, "containerd", seconds=1):
         say("stopped containerd")
-    processes.end(processes.strays(layout, names), seconds=2)
+    processes.end(processes.strays(layout, [*names, "containerd-shim-runc-v2"]), seconds=2)
     leftovers.kill_contained()
 
 

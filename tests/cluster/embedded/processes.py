@@ -141,9 +141,16 @@ def wait_until(layout: Layout, what: str, ready: Callable[[], bool], needs: Iter
         time.sleep(0.1)
 
 
+def unrecorded(layout: Layout, names: Iterable[str]) -> list[int]:
+    """Components whose record was lost: they would hold the ports of the ones to be started."""
+    names = list(names)
+    known = {found.pid for name in names if (found := record(layout, name)) is not None}
+    return [pid for pid in strays(layout, names) if pid not in known]
+
+
 def strays(layout: Layout, names: Iterable[str]) -> list[int]:
-    """Processes of this state that no record knows: a shim, or a component whose record was lost."""
-    wanted = {*names, "containerd-shim-runc-v2"}
+    """Ids of programs of these names that work on this state, whether or not a record knows them."""
+    wanted = set(names)
     marker = f"{layout.state}/"
     found = []
     for entry in Path("/proc").iterdir():
