@@ -29,9 +29,11 @@ QUICK = Patience(
 
 def role(name: str, tools: list[str] | None = None, delegates: list[str] | None = None, **more: Any) -> dict[str, Any]:
     given = list(WORK_TOOLS if tools is None else tools) + (["delegate"] if delegates else [])
-    return {"name": name, "prompt": f"You are the {name}.", "model": "main", "tools": given} | (
-        {"delegates": delegates} if delegates else {}
-    ) | more
+    return (
+        {"name": name, "prompt": f"You are the {name}.", "model": "main", "tools": given}
+        | ({"delegates": delegates} if delegates else {})
+        | more
+    )
 
 
 SOLO: dict[str, Any] = {"entryRole": "solo", "roles": [role("solo")], "models": {"main": "scripted:test"}}

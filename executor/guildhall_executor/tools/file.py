@@ -126,8 +126,8 @@ def render_read(args: ReadFile, data: bytes, size: int) -> Ran:
         return done(f"{args.path} is empty", label=f"file {args.path}")
     text, hidden = visible(decoded(data).replace("\r\n", "\n"))
     lines = text.split("\n")
-    if lines[-1] == "" and len(data) >= size:
-        lines.pop()
+    if lines[-1] == "" or (len(data) < size and len(lines) > 1):
+        lines.pop()  # nothing after the last newline, or the beginning of a line that goes on
     if args.start_line > len(lines):
         return Ran(failed("invalid_argument", f"{args.path} has no line {args.start_line}; the last is {len(lines)}"))
     first = args.start_line - 1

@@ -1,0 +1,131 @@
+"""Drives the pure loop by hand: no clock, no I/O. Every event it emits is encoded and decoded on the way."""
+
+import json
+from typing import Any
+
+from guildhall_contracts.errors import ErrorInfo, ErrorKind, error_info
+from guildhall_contracts.events import decode_event, encode_event
+from guildhall_contracts.model_api import AnyMessage, ModelReply, ModelRequest
+from guildhall_contracts.snapshot import RunSnapshot
+from guildhall_executor.effects import CallModel, Effect, Emit, RunTool
+from guildhall_executor.inputs import (
+    AnyInput,
+    At,
+    Began,
+    ChangesTaken,
+    Interrupted,
+    Replied,
+    ReplyFailed,
+    ToolEnded,
+    decode_at,
+    encode_at,
+)
+from guildhall_executor.loop import step
+from guildhall_executor.roster import make_roster
+from guildhall_executor.state import ModelWait, State, ToolWait
+from guildhall_executor.tools.result import ToolResult, block, failed
+
+
+class Story:
+    """A Run as told by a test. `events` and `effects` are everything so far, `inputs` what a journal would hold."""
+
+    def __init__(self, snapshot: RunSnapshot) -> None:
+        self.state = State(make_roster(snapshot))
+        self.events: list[Any] = []
+        self.effects: list[Effect] = []
+        self.inputs: list[At] = []
+        self.seconds = 0.0
+        self.put(Began())
+
+    def put(self, input_: AnyInput, attempt: int = 1) -> "Story":
+        at = At(
+            seq=len(self.events),
+            attempt=attempt,
+            ts="2030-01-02T03:04:05.678Z",
+            elapsed_milliseconds=int(self.seconds * 1_000),
+            input=input_,
+        )
+        decoded = decode_at(encode_at(at).rstrip(b"\n"))
+        assert decoded == at
+        self.inputs.append(at)
+        before = self.state
+        self.state, effects = step(self.state, at)
+        assert step(before, at)[1] == effects, "step is not pure"
+        self.effects += effects
+        for effect in effects:
+            if isinstance(effect, Emit):
+                assert decode_event(encode_event(effect.event).rstrip(b"\n")) == effect.event
+                self.events.append(effect.event)
+        assert [event.seq for event in self.events] == list(range(1, len(self.events) + 1))
+        return self
+
+    # What a test says
+    def reply(self, text: str = "", *calls: dict[str, Any], stop: str | None = None, **more: Any) -> "Story":
+        assert isinstance(self.state.waiting, ModelWait), self.state.waiting
+        value = {
+            "callId": self.state.waiting.call_id,
+            "text": text,
+            "toolCalls": list(calls),
+            "stopReason": stop or ("tool_calls" if calls else "end"),
+            "usage": {"tokens": 7, "outputTokens": 3},
+            "model": "scripted:test",
+            "totals": {},
+        }
+        return self.put(Replied(reply=ModelReply.model_validate(value | more)))
+
+    def fails(self, kind: ErrorKind, message: str = "no") -> "Story":
+        assert isinstance(self.state.waiting, ModelWait)
+        return self.put(ReplyFailed(call_id=self.state.waiting.call_id, error=error_info(kind, message)))
+
+    def result(self, text: str = "done") -> "Story":
+        assert isinstance(self.state.waiting, ToolWait)
+        return self.put(ToolEnded(op=self.state.waiting.op, result=ToolResult(blocks=[block(text)])))
+
+    def tool_fails(self, code: str, message: str = "no") -> "Story":
+        assert isinstance(self.state.waiting, ToolWait)
+        return self.put(ToolEnded(op=self.state.waiting.op, result=failed(code, message)))
+
+    def interrupt(self, intent: str, item: str = "i1", message: str = "") -> "Story":
+        value = {"item": item, "intent": intent, "message": message, "author": "ann"}
+        return self.put(Interrupted.model_validate(value))
+
+    def taken(self) -> "Story":
+        return self.put(ChangesTaken())
+
+    # What a test looks at
+    @property
+    def types(self) -> list[str]:
+        return [event.type for event in self.events]
+
+    def of(self, *types: str) -> list[Any]:
+        return [event for event in self.events if event.type in types]
+
+    def last(self, type_: str) -> Any:
+        return self.of(type_)[-1]
+
+    @property
+    def asked(self) -> CallModel:
+        return next(effect for effect in reversed(self.effects) if isinstance(effect, CallModel))
+
+    @property
+    def messages(self) -> list[AnyMessage]:
+        """What the model is shown now, through the contract's own decoder."""
+        return ModelRequest.model_validate_json(self.asked.body()).messages
+
+    @property
+    def shown(self) -> str:
+        """The texts of the last message the model is shown."""
+        return "\n".join(part.text for part in self.messages[-1].content)  # type: ignore[union-attr]
+
+    @property
+    def tools_run(self) -> list[str]:
+        return [effect.tool for effect in self.effects if isinstance(effect, RunTool)]
+
+    @property
+    def error(self) -> ErrorInfo | None:
+        return self.state.ending.error if self.state.ending else None
+
+
+def call(name: str, arguments: Any = None, id_: str = "t1") -> dict[str, Any]:
+    text = arguments if isinstance(arguments, str) else json.dumps(arguments or {})
+    return {"id": id_, "name": name, "arguments": text}

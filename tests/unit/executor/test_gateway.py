@@ -1,0 +1,292 @@
+"""The gateway's client against a server that is slow, wrong, silent or gone; every outcome is a value."""
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guildhall_contracts.errors import ErrorInfo
+from guildhall_contracts.model_api import ModelReply
+from guildhall_executor import prompt
+from guildhall_executor.effects import CallModel
+from guildhall_executor.gateway import Gateway, lines_of
+from guildhall_executor.hosts import address_of
+from guildhall_executor.places import Patience
+from guildhall_executor.retry import Failure, GiveUp, Wait, decide, unavailable
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.executor_gateway import Answer, FakeGateway, failure, one, reply_line, say, serving
+from support.executor_run import QUICK, places, run, snapshot
+
+CALL = CallModel("o3", "c1", "solo", "scripted:test", (prompt.task_message("do it"),), b"[]", 10)
+
+
+class Talk:
+    """One model call and what was heard during it."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+        self.retries: list[tuple[ErrorInfo, float]] = []
+
+    def ask(self, base: Path, gateway: FakeGateway, patience: Patience = QUICK) -> ModelReply | ErrorInfo:
+        return asyncio.run(self._ask(base, gateway, patience))
+
+    async def _ask(self, base: Path, gateway: FakeGateway, patience: Patience) -> ModelReply | ErrorInfo:
+        client = Gateway(gateway.url, places(base, snapshot(url=gateway.url)), patience, jitter=lambda: 0.5)
+        try:
+            return await client.model(CALL, self.texts.append, lambda e, s: self.retries.append((e, s)))
+        finally:
+            await client.close()
+
+
+def delta(text: str) -> bytes:
+    return json.dumps({"type": "text", "text": text}).encode() + b"\n"
+
+
+def test_text_streams_and_the_reply_ends_it(tmp_path: Path) -> None:
+    def slowly(request: Any) -> Answer:
+        whole = delta("Hel") + delta("lo \U0001f600") + reply_line(request, say("Hello"))
+        return Answer(200, [whole[n : n + 3] for n in range(0, len(whole), 3)])
+
+    talk = Talk()
+    with serving(slowly) as gateway:
+        reply = talk.ask(tmp_path / "x", gateway)
+    assert isinstance(reply, ModelReply)
+    assert reply.text == "Hello"
+    assert "".join(talk.texts) == "Hello \U0001f600"
+
+
+def test_waiting_is_at_least_what_was_asked_for(tmp_path: Path) -> None:
+    busy = failure("llm_unavailable", "slow down", retryable=True, status=429, retry_after=0.3)
+    talk = Talk()
+    with serving(busy, busy, busy, say("ok")) as gateway:
+        reply = talk.ask(tmp_path / "x", gateway)
+    assert isinstance(reply, ModelReply)
+    gaps = [b - a for a, b in zip(gateway.times, gateway.times[1:], strict=False)]
+    assert len(gaps) == 3
+    assert all(gap > 0.3 for gap in gaps)
+    assert [seconds > 0.3 for _, seconds in talk.retries] == [True] * 3
+    assert {r.call_id for r in gateway.requests} == {"c1"}
+
+
+def test_a_day_of_waiting_is_not_waited(tmp_path: Path) -> None:
+    with serving(failure("llm_unavailable", "quota", retryable=True, status=429, retry_after=86_400)) as gateway:
+        began = time.monotonic()
+        error = Talk().ask(tmp_path / "x", gateway)
+    assert isinstance(error, ErrorInfo)
+    assert error.kind == "llm_unavailable"
+    assert "86400 seconds" in error.message
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("kind", ["llm_refused", "budget_exhausted", "context_overflow", "interrupted"])
+def test_what_cannot_be_mended_is_not_asked_again(tmp_path: Path, kind: str) -> None:
+    with serving(failure(kind, "no", retryable=False, status=400), say("never")) as gateway:
+        error = Talk().ask(tmp_path / "x", gateway)
+    assert isinstance(error, ErrorInfo)
+    assert error.kind == kind
+    assert len(gateway.requests) == 1
+
+
+BROKEN_ANSWERS = {
+    "500 without a body": Answer(500),
+    "502 with HTML": Answer(502, [b"<html>bad gateway</html>"]),
+    "garbage line": Answer(200, [b"\x00\xff garbage\n"]),
+    "unknown line": Answer(200, [b'{"type":"surprise"}\n']),
+    "array": Answer(200, [b"[]\n"]),
+    "ends without a reply": Answer(200, [delta("Hal")]),
+    "empty": Answer(200),
+    "cut": Answer(200, [delta("Hal"), b'{"type":"rep'], close=True),
+    "reply to another call": Answer(
+        200,
+        [
+            b'{"type":"reply","reply":{"callId":"zz","stopReason":"end","usage":{},"model":"scripted:test",'
+            b'"totals":{},"text":"forged"}}\n'
+        ],
+    ),
+    "deep": Answer(200, [b"[" * 200_000 + b"\n"]),
+    "one endless line": Answer(200, [b"x" * 1_000_000] * 9),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_ANSWERS)
+def test_a_broken_answer_is_asked_again(tmp_path: Path, name: str) -> None:
+    talk = Talk()
+    with serving(BROKEN_ANSWERS[name], say("fine")) as gateway:
+        reply = talk.ask(tmp_path / "x", gateway)
+    assert isinstance(reply, ModelReply), reply
+    assert reply.text == "fine"
+    assert [error.kind for error, _ in talk.retries] == ["llm_unavailable"]
+
+
+def test_a_gateway_that_stays_broken_ends_in_a_bounded_number_of_tries(tmp_path: Path) -> None:
+    with serving(*[Answer(503)] * 20) as gateway:
+        error = Talk().ask(tmp_path / "x", gateway)
+    assert isinstance(error, ErrorInfo)
+    assert (error.kind, error.retryable) == ("llm_unavailable", False)
+    assert len(gateway.requests) == 6
+
+
+def test_a_silent_stream_is_asked_again_once(tmp_path: Path) -> None:
+    silent = Answer(200, [delta("a"), delta("b")], hang_seconds=1.5)
+    patience = Patience(stream_idle_seconds=0.2, retry_base_seconds=0.01)
+    with serving(silent, silent, say("never")) as gateway:
+        error = Talk().ask(tmp_path / "x", gateway, patience)
+    assert isinstance(error, ErrorInfo)
+    assert error.message.startswith("model stream stalled")
+    assert len(gateway.requests) == 2
+
+
+def test_heartbeats_keep_a_slow_stream_alive(tmp_path: Path) -> None:
+    def slow(request: Any) -> Answer:
+        return Answer(200, [*[b'{"type":"heartbeat"}\n'] * 6, reply_line(request, say("late"))], pause_seconds=0.1)
+
+    patience = Patience(stream_idle_seconds=0.4, retry_base_seconds=0.01)
+    with serving(slow) as gateway:
+        reply = Talk().ask(tmp_path / "x", gateway, patience)
+    assert isinstance(reply, ModelReply)
+
+
+def test_a_refusal_without_words_names_its_status(tmp_path: Path) -> None:
+    with serving(Answer(401)) as gateway:
+        error = Talk().ask(tmp_path / "x", gateway)
+    assert isinstance(error, ErrorInfo)
+    assert (error.kind, error.retryable) == ("internal", False)
+    assert "401" in error.message
+
+
+def test_the_token_is_read_for_every_call(tmp_path: Path) -> None:
+    base = tmp_path / "x"
+
+    def rotate(_: Any) -> Any:
+        (base / "token").write_text("token-2\n")
+        return one("update_plan", items=[])
+
+    with serving(rotate, say("done")) as gateway:
+        run(base, snapshot(url=gateway.url))
+    assert gateway.tokens == ["Bearer token-1", "Bearer token-2"]
+
+
+@pytest.mark.parametrize("token", [None, "with\r\nheader", "caf\u00e9 \u2603", "\0"])
+def test_a_token_that_is_none_is_an_error_and_no_crash(tmp_path: Path, token: str | None) -> None:
+    async def ask() -> ModelReply | ErrorInfo:
+        at = places(tmp_path / "x", snapshot())
+        at.token.unlink() if token is None else at.token.write_text(token)
+        client = Gateway("http://127.0.0.1:9", at, QUICK)
+        try:
+            return await client.model(CALL, lambda _: None, lambda *_: None)
+        finally:
+            await client.close()
+
+    outcome = asyncio.run(ask())
+    assert isinstance(outcome, ErrorInfo)
+
+
+def test_only_the_hosts_file_is_asked_for_names(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import socket
+
+    looked_up: list[Any] = []
+    real = socket.getaddrinfo
+
+    def spy(host: Any, *rest: Any, **more: Any) -> Any:
+        looked_up.append(host)
+        return real(host, *rest, **more)
+
+    monkeypatch.setattr(socket, "getaddrinfo", spy)
+    with serving(say("ok")) as gateway:
+        named = gateway.url.replace("127.0.0.1", "gateway.test.svc")
+        base = tmp_path / "x"
+        places(base, snapshot(url=named))
+        got = run_named(base, named)
+        assert isinstance(got, ErrorInfo)
+        assert "hosts file" in got.message
+        (base / "hosts").write_text("127.0.0.1\tother gateway.test.svc # comment\n")
+        control = run_named(base, named)
+    assert isinstance(control, ModelReply)
+    assert {str(host) for host in looked_up} <= {"127.0.0.1"}
+
+
+def run_named(base: Path, url: str) -> ModelReply | ErrorInfo:
+    async def ask() -> ModelReply | ErrorInfo:
+        at = places_as_they_are(base)
+        client = Gateway(url, at, QUICK)
+        try:
+            return await client.model(CALL, lambda _: None, lambda *_: None)
+        finally:
+            await client.close()
+
+    return asyncio.run(ask())
+
+
+def places_as_they_are(base: Path) -> Any:
+    hosts = (base / "hosts").read_text()
+    at = places(base, snapshot())
+    at.hosts.write_text(hosts if "gateway.test.svc" in hosts else "127.0.0.1 localhost\n")
+    return at
+
+
+def test_hosts_lines() -> None:
+    text = "# x\n10.0.0.7  gw.svc gw # gateway\n::1 six\nbroken\n"
+    assert address_of("gw.svc", text) == "10.0.0.7"
+    assert address_of("GW", text) == "10.0.0.7"
+    assert address_of("six", text) == "::1"
+    assert address_of("gateway", text) is None
+    assert address_of("broken", text) is None
+    assert address_of("192.0.2.9", text) == "192.0.2.9"
+    assert address_of("[2001:db8::1]", text) == "2001:db8::1"
+
+
+async def _pieces(data: list[bytes]) -> AsyncIterator[bytes]:
+    for piece in data:
+        yield piece
+
+
+@given(st.lists(st.binary(max_size=40), max_size=20))
+def test_lines_come_out_whole_wherever_the_stream_is_cut(pieces: list[bytes]) -> None:
+    async def collect() -> list[bytes]:
+        return [line async for line in lines_of(_pieces(pieces), 10_000)]
+
+    expected = [line for line in b"".join(pieces).split(b"\n") if line.strip()]
+    assert asyncio.run(collect()) == expected
+
+
+def test_an_endless_line_is_cut_and_nothing_after_it_is_believed() -> None:
+    async def collect() -> list[bytes]:
+        return [line async for line in lines_of(_pieces([b"x" * 50] * 10 + [b"\n{}\n"]), 100)]
+
+    assert asyncio.run(collect()) == [b"x" * 100]
+
+
+@given(
+    st.integers(1, 20),
+    st.integers(0, 3),
+    st.one_of(st.none(), st.floats(0, 1_000)),
+    st.floats(0, 1),
+    st.booleans(),
+)
+def test_retries_end_and_never_wait_less_than_asked(
+    tries: int, stalls: int, asked: float | None, jitter: float, retryable: bool
+) -> None:
+    error = unavailable("x").error.model_copy(update={"retryable": retryable})
+    decision = decide(
+        Failure(error, asked), tries=tries, stalls=stalls, base_seconds=1, longest_seconds=300, jitter=jitter
+    )
+    if isinstance(decision, Wait):
+        assert retryable
+        assert tries < 6
+        assert decision.seconds >= (asked or 0)
+        assert decision.seconds <= 400
+    else:
+        assert isinstance(decision, GiveUp)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.binary(max_size=300))
+def test_any_answer_is_a_value(data: bytes) -> None:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder, serving(Answer(200, [data]), failure("internal", "x", retryable=False)) as gateway:
+        assert isinstance(Talk().ask(Path(folder) / "x", gateway), ErrorInfo)

@@ -1,0 +1,162 @@
+"""Bytes as text: nothing hidden, nothing that moves a cursor, nothing over its bound."""
+
+import base64
+from typing import Any
+
+import pytest
+from guildhall_contracts import limits
+from guildhall_contracts.frames import ExecResult
+from guildhall_executor.tools import text
+from guildhall_executor.tools.file import ReadFile, render_read
+from guildhall_executor.tools.result import Ran
+from guildhall_executor.tools.shell import RunShell, render_exec
+from hypothesis import given
+from hypothesis import strategies as st
+
+TERMINAL = {
+    "colours": (b"\x1b[1;31mred\x1b[0m plain", "red plain"),
+    "window title": (b"\x1b]0;owned\x07after", "after"),
+    "title ended by ST": (b"\x1b]2;owned\x1b\\after", "after"),
+    "cursor up and clear": (b"one\n\x1b[1A\x1b[2Ktwo", "one\ntwo"),
+    "progress": (b"".join(b"\r%d%%" % n for n in range(101)) + b"\n", "100%\n"),
+    "CRLF is a line end": (b"a\r\nb\r\n", "a\nb\n"),
+    "overstrike": (b"ab\x08c", "ac"),
+    "backspaces before a line": (b"a\n\x08\x08b", "a\nb"),
+    "bell and NUL": (b"a\x07b\x00c", "a\\x07b\\x00c"),
+    "invalid UTF-8": (b"a\xf0b", "a\\xf0b"),
+    "C1 control": ("a\x9b31mb".encode(), "ab"),
+    "direction override": ("a\u202eb".encode(), "a\\u{202e}b"),
+    "tag characters": ("a\U000e0041b".encode(), "a\\u{e0041}b"),
+    "zero width": ("a\u200bb".encode(), "a\\u{200b}b"),
+    "line separator": ("a\u2028b".encode(), "a\\u{2028}b"),
+    "lone escape": (b"a\x1b", "a\\x1b"),
+}
+
+
+@pytest.mark.parametrize("name", TERMINAL)
+def test_terminal_output_becomes_plain_lines(name: str) -> None:
+    data, expected = TERMINAL[name]
+    assert text.terminal_text(data) == expected
+
+
+@given(st.binary(max_size=500))
+def test_no_bytes_leave_a_control_character(data: bytes) -> None:
+    shown = text.terminal_text(data)
+    assert all(c in "\n\t" or c.isprintable() or ord(c) >= 0xA0 for c in shown)
+    assert "\x1b" not in shown
+
+
+@given(st.text(max_size=400), st.integers(64, 200))
+def test_the_middle_goes_and_its_bytes_are_counted(whole: str, room: int) -> None:
+    shown, omitted = text.head_and_tail(whole, room)
+    if omitted:
+        assert f"{omitted} bytes left out here" in shown
+        head, _, tail = shown.partition(f"\n[guildhall: {omitted} bytes left out here]\n")
+        assert whole.startswith(head)
+        assert whole.endswith(tail)
+        assert text.byte_len(head) + text.byte_len(tail) + omitted == text.byte_len(whole)
+    else:
+        assert shown == whole
+
+
+@given(st.lists(st.text(max_size=50), max_size=50), st.integers(0, 500))
+def test_lines_are_bounded(lines: list[str], room: int) -> None:
+    kept, left = text.bounded_lines(lines, room)
+    assert len(kept) + left == len(lines)
+    assert sum(text.byte_len(line) + 1 for line in kept) <= room
+
+
+def executed(output: bytes = b"", **fields: Any) -> Ran:
+    value = {"id": 1, "type": "result", "op": "exec", "ended": "exited", "exitCode": 0}
+    value |= {"head": base64.b64encode(output).decode()} | fields
+    if value["ended"] != "exited":
+        value.pop("exitCode", None)
+    return render_exec(RunShell(command="x", timeout_seconds=7), 5, ExecResult.model_validate(value))
+
+
+@pytest.mark.parametrize("code", [0, 1, 7])
+def test_a_command_without_output_says_so(code: int) -> None:
+    ran = executed(exitCode=code)
+    assert ran.result.shown == f"exit code {code}\nno output"
+    assert ran.result.error_code == (None if code == 0 else "exit_status")
+
+
+ENDINGS = {
+    "signalled": ({"ended": "signalled", "signal": "KILL"}, "ended by signal KILL"),
+    "wall_timeout": ({"ended": "wall_timeout"}, "stopped after 7 seconds"),
+    "idle_timeout": ({"ended": "idle_timeout"}, "no output for 5 seconds"),
+    "process_limit": ({"ended": "process_limit"}, f"more than {limits.COMMAND_PROCESSES_MAX_COUNT} processes"),
+    "cancelled": ({"ended": "cancelled"}, "cancelled"),
+}
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_every_way_to_end_is_said_and_is_an_error(name: str) -> None:
+    fields, said = ENDINGS[name]
+    ran = executed(b"x\n", **fields)
+    assert said in ran.result.blocks[0].text
+    assert ran.result.error_code == name
+    assert ran.result.blocks[1].text == "x"
+
+
+def test_time_is_never_shown() -> None:
+    one, two = (executed(b"x", elapsedMilliseconds=ms).result for ms in (3, 9_999))
+    assert one == two
+
+
+def test_a_megabyte_line_is_cut_by_bytes_with_both_ends_kept() -> None:
+    head, tail = b"A" * 190_000, b"Z" * 190_000
+    ran = executed(head, tail=base64.b64encode(tail).decode(), omittedBytes=620_000, totalBytes=1_000_000)
+    shown = ran.result.blocks[1].text
+    assert text.byte_len(ran.result.shown) <= limits.EVENT_TOOL_OUTPUT_MAX_BYTES
+    assert shown.startswith("AAA")
+    assert shown.endswith("ZZZ")
+    kept = shown.count("A") + shown.count("Z")
+    assert abs(ran.result.omitted_bytes + kept - 1_000_000) < 100
+    assert ran.whole is not None
+    assert len(ran.whole) <= limits.BLOB_RESULT_MAX_BYTES
+    assert ran.whole.startswith(head)
+    assert ran.whole.endswith(tail)
+
+
+def test_a_bad_byte_costs_nothing_after_it() -> None:
+    ran = executed(b"\xf0" + b"t" * 20_000 + b"MARK", exitCode=3)
+    assert ran.result.shown.endswith("MARK")
+    assert ran.result.exit_code == 3
+
+
+def read(data: bytes, size: int | None = None, **fields: Any) -> Ran:
+    return render_read(ReadFile(path="f", **fields), data, len(data) if size is None else size)
+
+
+def test_reading_shows_lines_as_they_are() -> None:
+    assert read(b"a\n\tb\n").result.shown == "a\n\tb"
+    assert read(b"a\r\nb\r\n").result.shown == "a\nb"
+    assert read(b"").result.shown == "f is empty"
+    assert read(b"no newline").result.shown == "no newline"
+
+
+def test_reading_part_of_a_file_says_where_to_go_on() -> None:
+    data = b"".join(b"line %d\n" % n for n in range(1, 101))
+    shown = read(data, start_line=10, max_lines=3).result.shown
+    assert shown == "line 10\nline 11\nline 12\n[guildhall: lines 10-12 of 100 shown; read on from line 13]"
+    assert "of at least 100, file of 99999 bytes shown" in read(data, 99_999).result.shown
+    assert read(data, start_line=101).result.error_code == "invalid_argument"
+
+
+def test_reading_is_bounded_for_long_lines_and_long_files() -> None:
+    for data in (b"x" * 400_000, b"y\n" * 300_000, "\u2603".encode() * 100_000 + b"\n" * 1_000):
+        shown = read(data).result.shown
+        assert text.byte_len(shown) <= limits.EVENT_TOOL_OUTPUT_MAX_BYTES
+        assert text.has_mark(shown)
+
+
+def test_invisible_characters_are_shown_and_announced() -> None:
+    shown = read("safe\u202e\U000e0041 # \u200b\n".encode()).result.shown
+    assert shown.splitlines()[0] == "safe\\u{202e}\\u{e0041} # \\u{200b}"
+    assert "3 invisible characters" in shown
+
+
+def test_a_binary_file_is_named_not_shown() -> None:
+    ran = read(b"\x7fELF\0\0")
+    assert ran.result.error_code == "binary"
