@@ -1,0 +1,384 @@
+"""A Run that has a Job: what it proves, why it stops, and every reason it can end with."""
+
+from typing import Any
+
+import pytest
+from guildhall_operator.actions import Deletion, EndPod, Plan
+from guildhall_operator.plan import plan
+from guildhall_operator.records import ContainerRecord, PodRecord
+from unit.operator import kit
+
+END = EndPod(kit.NAMESPACE, "fix-pod")
+
+
+def look(pod: PodRecord | None, seconds: float = 10, spec: dict[str, Any] | None = None, **world: Any) -> Plan:
+    view = kit.started(spec)
+    pods = () if pod is None else (pod,)
+    return plan(view, kit.world(pods=pods, jobs=kit.job_of(view), **world), kit.at(seconds))
+
+
+def test_the_pod_is_recorded_as_soon_as_it_exists() -> None:
+    done = look(kit.starting())
+    attempt = (done.status or {})["attempts"][0]
+    assert (attempt["pod"], attempt["podUid"]) == ("fix-pod", kit.POD_UID)
+
+
+def test_a_running_executor_with_its_proof() -> None:
+    done = look(kit.pod())
+    assert done.status is not None
+    assert (done.status["phase"], done.status["reason"]) == ("Running", "Started")
+    assert done.status["startTime"] == kit.stamp(kit.at(8))
+    assert kit.condition(done, "IsolationVerified")["reason"] == "Verified"
+    assert "canary refused x3" in kit.condition(done, "IsolationVerified")["message"]
+    assert "12 files" in kit.condition(done, "WorkspaceReady")["message"]
+
+
+def test_proof_and_start_are_one_write_where_they_are_close() -> None:
+    between = kit.pod(phase="Pending", containers={"prepare": kit.PREPARED, "executor": kit.waiting()})
+    view = kit.after(kit.started(), look(between))
+    soon = plan(view, kit.world(pods=(between,), jobs=kit.job_of(view)), kit.at(6))
+    assert soon.status is None
+    assert soon.waiting == {"prepared"}
+    later = plan(view, kit.world(pods=(between,), jobs=kit.job_of(view), waits={"prepared": 2.0}), kit.at(8))
+    assert kit.condition(later, "IsolationVerified")["status"] == "True"
+
+
+def test_a_denied_canary_that_is_dead_proves_nothing() -> None:
+    waiting = look(kit.pod(), seconds=60, canary_age_seconds=300.0)
+    assert kit.condition(waiting, "IsolationVerified")["status"] == "Unknown"
+    over = look(kit.pod(), seconds=60, canary_age_seconds=300.0, waits={"canary": 60.0})
+    assert kit.verdict(over) == ("False", "NotVerified")
+    assert over.end_pods == (END,)
+
+
+def test_isolation_that_is_not_required_is_said_not_claimed() -> None:
+    done = look(kit.pod(), config=kit.config(isolation={"require": False}), policies=())
+    found = kit.condition(done, "IsolationVerified")
+    assert (found["status"], found["reason"]) == ("False", "IsolationNotRequired")
+
+
+def executor(container: ContainerRecord, **changes: Any) -> PodRecord:
+    return kit.pod(containers={"prepare": kit.PREPARED, "workshop": kit.running(6), "executor": container}, **changes)
+
+
+def prepared(container: ContainerRecord, **changes: Any) -> PodRecord:
+    return kit.pod(phase="Failed", containers={"prepare": container}, **changes)
+
+
+ENDS: list[tuple[str, PodRecord, tuple[str, str]]] = [
+    ("succeeded", kit.finished_pod(), ("True", "Completed")),
+    ("cancelled", kit.finished_pod(kit.executor_says("cancelled")), ("False", "Cancelled")),
+    *(
+        (kind, kit.finished_pod(kit.executor_says("failed", errorKind=kind)), ("False", reason))
+        for kind, reason in {
+            "llm_unavailable": "ProviderFailed",
+            "llm_refused": "ProviderFailed",
+            "context_overflow": "ContextOverflow",
+            "budget_exhausted": "BudgetExceeded",
+            "tool_denied": "PolicyDenied",
+            "workshop_lost": "WorkspaceFailed",
+            "deadline": "DeadlineExceeded",
+            "interrupted": "Cancelled",
+            "guild_invalid": "GuildInvalid",
+            "internal": "Internal",
+        }.items()
+    ),
+    (
+        "its own reason",
+        kit.finished_pod(kit.executor_says("failed", errorKind="tool_denied", reason="ApprovalExpired")),
+        ("False", "ApprovalExpired"),
+    ),
+    (
+        "a reason that is not its to give",
+        kit.finished_pod(kit.executor_says("failed", errorKind="internal", reason="Completed")),
+        ("False", "Internal"),
+    ),
+    ("no kind", kit.finished_pod(kit.executor_says("failed")), ("False", "ExecutorFailed")),
+    ("no message", kit.finished_pod("", phase="Failed"), ("False", "ExecutorLost")),
+    ("garbage", kit.finished_pod('{"v":1,"outcome":"succeeded"}'), ("False", "ExecutorLost")),
+    ("another run's message", kit.finished_pod(kit.executor_says(run="someone-else")), ("False", "ExecutorLost")),
+    ("another attempt's message", kit.finished_pod(kit.executor_says(attempt=2)), ("False", "ExecutorLost")),
+    (
+        "too long a message",
+        kit.finished_pod(kit.executor_says(message="m" * 600) + " " * 2_000),
+        ("False", "ExecutorLost"),
+    ),
+    ("memory", executor(kit.ended("", 137, "OOMKilled"), phase="Failed"), ("False", "OOMKilled")),
+    (
+        "deadline",
+        executor(kit.ended("", 143, "Error"), phase="Failed", reason="DeadlineExceeded"),
+        ("False", "DeadlineExceeded"),
+    ),
+    (
+        "evicted by a drain",
+        executor(kit.ended("", 143, "Error"), phase="Failed", disruption="EvictionByEvictionAPI"),
+        ("False", "Evicted"),
+    ),
+    ("evicted by the kubelet", kit.pod(phase="Failed", reason="Evicted", message="disk"), ("False", "Evicted")),
+    (
+        "preempted",
+        executor(kit.ended("", 143), phase="Failed", disruption="PreemptionByScheduler"),
+        ("False", "Evicted"),
+    ),
+    ("node gone", executor(kit.ended("", 137), phase="Failed", disruption="DeletionByPodGC"), ("False", "NodeLost")),
+    (
+        "not enforced",
+        prepared(kit.ended(kit.prepare_says("not_enforced", "canary answered"), 3, "Error")),
+        ("False", "IsolationNotEnforced"),
+    ),
+    (
+        "gateway silent",
+        prepared(kit.ended(kit.prepare_says("gateway_unreachable"), 4, "Error")),
+        ("False", "NotVerified"),
+    ),
+    (
+        "workspace",
+        prepared(kit.ended(kit.prepare_says("workspace_failed", "no such key"), 5, "Error")),
+        ("False", "WorkspaceFailed"),
+    ),
+    ("prepare broke", prepared(kit.ended(kit.prepare_says("internal"), 1, "Error")), ("False", "Internal")),
+    ("prepare without a word", prepared(kit.ended("", 1, "Error")), ("False", "Internal")),
+    ("prepare out of memory", prepared(kit.ended("", 137, "OOMKilled")), ("False", "OOMKilled")),
+    ("prepare passed without evidence", kit.pod(containers={"prepare": kit.ended("")}), ("False", "NotVerified")),
+    (
+        "workshop in a loop",
+        kit.pod(
+            containers={
+                "prepare": kit.PREPARED,
+                "executor": kit.running(),
+                "workshop": ContainerRecord("running", restarts=4, oom_killed_before=True),
+            }
+        ),
+        ("False", "WorkspaceFailed"),
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "pod", "expected"), ENDS, ids=[row[0] for row in ENDS])
+def test_every_way_a_pod_ends(case: str, pod: PodRecord, expected: tuple[str, str]) -> None:
+    done = look(pod, seconds=30)
+    assert kit.verdict(done) == expected
+    assert (done.status or {})["reason"] == expected[1]
+    assert (done.status or {})["attempts"][0]["reason"] == expected[1]
+    assert done.notes[0].reason == expected[1]
+    assert not done.create
+    assert kit.condition(done, "Running")["status"] == "False"
+
+
+def test_three_restarts_of_the_workshop_are_borne() -> None:
+    calm = {"prepare": kit.PREPARED, "executor": kit.running(), "workshop": ContainerRecord("running", restarts=3)}
+    assert "False" not in kit.verdict(look(kit.pod(containers=calm)))
+
+
+def test_the_duration_is_that_of_the_executor() -> None:
+    done = look(kit.finished_pod(), seconds=300)
+    assert (done.status or {})["duration"] == "20s"
+    assert (done.status or {})["completionTime"] == kit.stamp(kit.at(28))
+
+
+STALLS: list[tuple[str, PodRecord, dict[str, Any], str, float]] = [
+    ("no node", kit.starting(node="", unschedulable="0/1 nodes: cpu"), {}, "Unschedulable", 600),
+    (
+        "volume",
+        kit.starting(),
+        {"events": kit.warning(kit.POD_UID, "FailedMount", 'configmap "x" not found')},
+        "MountFailed",
+        60,
+    ),
+    (
+        "config",
+        kit.starting(containers={"prepare": kit.waiting("CreateContainerConfigError", "no subPath")}),
+        {},
+        "MountFailed",
+        60,
+    ),
+    (
+        "workshop cannot run",
+        kit.starting(containers={"prepare": kit.PREPARED, "workshop": kit.waiting("RunContainerError", "exec format")}),
+        {},
+        "WorkspaceFailed",
+        60,
+    ),
+    (
+        "executor cannot run",
+        kit.starting(containers={"prepare": kit.PREPARED, "executor": kit.waiting("CreateContainerError", "x")}),
+        {},
+        "Internal",
+        60,
+    ),
+]
+
+
+@pytest.mark.parametrize(("case", "pod", "world", "reason", "limit"), STALLS, ids=[row[0] for row in STALLS])
+def test_what_keeps_a_pod_from_starting_is_shown_at_once_and_ends_in_time(
+    case: str, pod: PodRecord, world: dict[str, Any], reason: str, limit: float
+) -> None:
+    first = look(pod, **world)
+    assert (first.status or {})["reason"] == reason
+    assert kit.verdict(first)[0] == "Unknown"
+    assert 0 < (first.requeue_seconds or 0) <= limit
+    last = look(pod, seconds=limit + 10, waits={f"stall/{reason}": float(limit), "prepared": 2.0}, **world)
+    assert kit.verdict(last) == ("False", reason)
+
+
+def pull(reason: str = "ImagePullBackOff") -> PodRecord:
+    return kit.starting(containers={"prepare": kit.waiting(reason, "Back-off pulling image reg/workshop:1")})
+
+
+def test_an_image_that_cannot_be_pulled_gets_a_second_attempt_then_ends() -> None:
+    first = look(pull())
+    assert (first.status or {})["reason"] == "ImagePullFailed"
+    again = look(pull(), seconds=60, waits={"stall/ImagePullFailed": 45.0})
+    assert [item["kind"] for item in again.create] == ["Job"]
+    assert again.create[0]["metadata"]["name"].endswith("-a2")
+    attempts = (again.status or {})["attempts"]
+    assert [item["number"] for item in attempts] == [1, 2]
+    assert attempts[0]["reason"] == "ImagePullFailed"
+    assert again.deletions == (Deletion("Job", kit.NAMESPACE, f"fix-{kit.UID}-a1", "job-1"),)
+    view = kit.after(kit.started(), again)
+    second = kit.starting(uid="second", attempt=2, containers=pull().containers)
+    world = kit.world(pods=(second,), jobs=kit.job_of(view, 2), waits={"stall/ImagePullFailed": 45.0})
+    assert kit.verdict(plan(view, world, kit.at(120))) == ("False", "ImagePullFailed")
+
+
+def test_the_second_attempt_has_the_first_ones_budget() -> None:
+    again = look(pull(), seconds=60, spec={"budget": {"seconds": 120}}, waits={"stall/ImagePullFailed": 45.0})
+    first = plan(kit.run({"budget": {"seconds": 120}}), kit.world(), kit.START)
+    assert again.create[0]["spec"]["template"]["spec"]["activeDeadlineSeconds"] == 3_660  # as the pod shows it
+    assert first.create[-1]["spec"]["template"]["spec"]["activeDeadlineSeconds"] == 180
+
+
+@pytest.mark.parametrize("reason", ["InvalidImageName", "ErrImageNeverPull"])
+def test_an_image_that_never_can_be_pulled_ends_at_once(reason: str) -> None:
+    assert kit.verdict(look(pull(reason))) == ("False", "ImagePullFailed")
+
+
+def test_an_agent_that_has_begun_is_never_run_again() -> None:
+    evicted = executor(kit.ended("", 143), phase="Failed", disruption="EvictionByEvictionAPI")
+    assert not look(evicted).create
+    before = kit.starting(phase="Failed", disruption="EvictionByEvictionAPI")
+    assert look(before).create
+    own = kit.starting(phase="Failed", reason="Evicted", message="Usage of EmptyDir volume exceeds the limit")
+    assert not look(own).create
+
+
+def test_a_pod_that_vanished_is_lost_or_evicted() -> None:
+    view = kit.after(kit.started(), look(kit.pod()))
+    lost = plan(view, kit.world(jobs=kit.job_of(view, failed="BackoffLimitExceeded")), kit.at(60))
+    assert kit.verdict(lost) == ("False", "ExecutorLost")
+    failed = "Pod x has condition DisruptionTarget matching FailJob rule at index 0"
+    evicted = plan(view, kit.world(jobs=kit.job_of(view, failed=failed)), kit.at(60))
+    assert kit.verdict(evicted) == ("False", "Evicted")
+
+
+def test_a_second_pod_is_not_the_attempts() -> None:
+    view = kit.after(kit.started(), look(kit.pod()))
+    stranger = kit.finished_pod(uid="stranger")
+    both = plan(view, kit.world(pods=(kit.pod(), stranger), jobs=kit.job_of(view)), kit.at(40))
+    assert both.status is None
+
+
+def test_a_quota_queues_and_starts_by_itself() -> None:
+    view = kit.started()
+    events = kit.warning("job-1", "FailedCreate", "pods is forbidden: exceeded quota: q, requested: pods=1")
+    held = plan(view, kit.world(jobs=kit.job_of(view), events=events), kit.at(5))
+    assert (held.status or {})["phase"] == "Queued"
+    assert (held.status or {})["reason"] == "QuotaExceeded"
+    assert "exceeded quota: q" in kit.condition(held, "Queued")["message"]
+    queued = kit.after(view, held)
+    runs = plan(queued, kit.world(pods=(kit.pod(),), jobs=kit.job_of(view), events=events), kit.at(60))
+    assert (runs.status or {})["phase"] == "Running"
+    assert (runs.status or {})["startTime"] == kit.stamp(kit.at(8))
+
+
+def test_a_pod_the_cluster_refuses_ends_the_run() -> None:
+    view = kit.started()
+    events = kit.warning("job-1", "FailedCreate", "violates PodSecurity")
+    waits = {"stall/PolicyDenied": 30.0}
+    done = plan(view, kit.world(jobs=kit.job_of(view), events=events, waits=waits), kit.at(40))
+    assert kit.verdict(done) == ("False", "PolicyDenied")
+
+
+def test_a_job_held_by_its_queue_is_queued() -> None:
+    view = kit.started()
+    done = plan(view, kit.world(jobs=kit.job_of(view, suspended=True)), kit.at(5))
+    assert (done.status or {})["phase"] == "Queued"
+
+
+def test_a_job_that_was_deleted_ends_the_run() -> None:
+    view = kit.started()
+    first = plan(view, kit.world(), kit.at(5))
+    assert first.status is None
+    over = plan(view, kit.world(waits={"job": 5.0}), kit.at(10))
+    assert kit.verdict(over) == ("False", "Deleted")
+
+
+def test_cancel_gives_the_gateway_time_and_then_lowers_the_deadline() -> None:
+    cancel = {"cancel": True}
+    first = look(kit.pod(), spec=None)
+    view = kit.after(kit.started(), first)
+    asked = kit.run_view({**kit.raw_run(cancel), "status": dict(view.status)})
+    soon = plan(asked, kit.world(pods=(kit.pod(),), jobs=kit.job_of(view)), kit.at(20))
+    assert soon.end_pods == ()
+    assert soon.requeue_seconds == 35
+    late = plan(asked, kit.world(pods=(kit.pod(),), jobs=kit.job_of(view), waits={"cancel": 35.0}), kit.at(60))
+    assert late.end_pods == (END,)
+    once = kit.pod(deadline_seconds=1)
+    assert (
+        plan(asked, kit.world(pods=(once,), jobs=kit.job_of(view), waits={"cancel": 40.0}), kit.at(61)).end_pods == ()
+    )
+    gone = executor(kit.ended("", 143), phase="Failed", reason="DeadlineExceeded")
+    over = plan(asked, kit.world(pods=(gone,), jobs=kit.job_of(view)), kit.at(70))
+    assert kit.verdict(over) == ("False", "Cancelled")
+
+
+def test_cancel_before_the_executor_began_ends_at_once() -> None:
+    view = kit.started()
+    asked = kit.run_view({**kit.raw_run({"cancel": True}), "status": dict(view.status)})
+    done = plan(asked, kit.world(pods=(kit.starting(),), jobs=kit.job_of(view)), kit.at(5))
+    assert kit.verdict(done) == ("False", "Cancelled")
+
+
+def test_suspend_after_start_ends_the_attempt() -> None:
+    view = kit.started()
+    asked = kit.run_view({**kit.raw_run({"suspend": True}), "status": dict(view.status)})
+    done = plan(asked, kit.world(pods=(kit.pod(),), jobs=kit.job_of(view)), kit.at(20))
+    assert kit.verdict(done) == ("False", "Suspended")
+    assert done.end_pods == (END,)
+
+
+@pytest.mark.parametrize(
+    "policies",
+    [
+        (),
+        (kit.policy(), {"metadata": {"name": "open"}, "spec": {"podSelector": {}, "ingress": [{}]}}),
+        (kit.policy(egress=[{}]),),
+    ],
+    ids=["deleted", "a second one", "widened"],
+)
+def test_a_policy_that_opens_a_running_pod_ends_the_run(policies: tuple[dict[str, Any], ...]) -> None:
+    calm = look(kit.pod())
+    assert calm.end_pods == ()
+    done = look(kit.pod(), policies=policies)
+    assert kit.verdict(done) == ("False", "IsolationNotEnforced")
+    assert kit.condition(done, "IsolationVerified")["status"] == "False"
+    assert done.end_pods == (END,)
+
+
+def test_a_person_is_waited_for_and_then_not() -> None:
+    view = kit.after(kit.started(), look(kit.pod()))
+    asking = kit.run_view({**kit.raw_run(), "status": {**view.status, "awaiting": {"questions": 1, "approvals": 0}}})
+    world = kit.world(pods=(kit.pod(),), jobs=kit.job_of(view))
+    waits = plan(asking, world, kit.at(20))
+    assert (waits.status or {})["phase"] == "AwaitingHuman"
+    assert kit.condition(waits, "AwaitingHuman")["reason"] == "QuestionOpen"
+    answered = kit.run_view(
+        {**kit.raw_run(), "status": {**view.status, **(waits.status or {}), "awaiting": {"questions": 0}}}
+    )
+    assert (plan(answered, world, kit.at(30)).status or {})["phase"] == "Running"
+
+
+def test_a_dead_node_is_given_up() -> None:
+    stuck = kit.pod(deleting=kit.stamp(kit.at(300)), disruption="DeletionByTaintManager")
+    assert kit.verdict(look(stuck, seconds=310))[0] == "Unknown"
+    assert kit.verdict(look(stuck, seconds=400, waits={"lost": 60.0})) == ("False", "NodeLost")
