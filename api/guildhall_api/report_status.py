@@ -63,7 +63,8 @@ class Reporter:
     async def report(self) -> None:
         """Write what changed since the last write."""
         run = self._run
-        status = status_of(run.run_wire, run.intake.stored_seq, self._resend_from())
+        resend_from = self._resend_from()  # first: it may give up a hole, which moves what counts as stored
+        status = status_of(run.run_wire, run.intake.stored_seq, resend_from)
         self._bytes = 0
         if status == self._written or run.deleted or not run.run_wire:
             return

@@ -125,7 +125,7 @@ class KubeStub:
                 headers = {k.lower(): v.strip() for k, _, v in (line.partition(":") for line in head[1:] if line)}
                 body = await reader.readexactly(int(headers.get("content-length", "0")))
                 await self._answer(method, target, body, writer)
-        except (asyncio.IncompleteReadError, ConnectionError):
+        except (asyncio.IncompleteReadError, ConnectionError, asyncio.CancelledError):
             pass
         finally:
             self._writers.discard(writer)
