@@ -63,7 +63,7 @@ def _record(record: Record, status: int = 200, headers: dict[str, str] | None = 
 
 
 async def read_body(request: Request, limit_bytes: int) -> bytes:
-    """The body, at most so many bytes. Raises Refused, after discarding as much again: a known caller shall hear why."""
+    """The body, at most so many bytes. Raises Refused, having discarded as much again so that the caller hears why."""
     body, size = bytearray(), 0
     async for piece in request.stream():
         size += len(piece)

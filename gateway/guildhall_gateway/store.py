@@ -44,6 +44,8 @@ def database_url(text_url: str) -> URL:
     driver = _DRIVERS.get(url.drivername, url.drivername)
     if driver not in _DRIVERS.values():
         raise StoreError(f"database '{url.drivername}' is not supported; use sqlite or postgresql")
+    if driver == _DRIVERS["sqlite"] and url.database in (None, "", ":memory:"):
+        raise StoreError("the ledger must survive restarts; an in-memory database is refused")
     return url.set(drivername=driver)
 
 
@@ -71,8 +73,6 @@ class Store:
             ) from None
 
     def _take_alone(self) -> None:
-        if self.url.database in (None, "", ":memory:"):
-            raise StoreError("the ledger must survive restarts; an in-memory database is refused")
         path = Path(str(self.url.database))
         path.parent.mkdir(parents=True, exist_ok=True)
         self._lock_file = Path(f"{path}.lock").open("w")  # noqa: SIM115  held as long as the store
