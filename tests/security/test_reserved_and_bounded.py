@@ -276,7 +276,8 @@ def test_the_operator_touches_only_what_belongs_to_runs(rules: Fence, stored: di
     assert rules.create(claim).returncode == 0
     assert denied(rules.attempt("delete", "pvc", "users-claim", user=operator), "belongs to a Run")
     rules.create(_plain_pod("users-pod"))
-    assert denied(rules.attempt("delete", "pod", "users-pod", user=operator), "pods of Runs only")
+    patch = {"spec": {"activeDeadlineSeconds": 1}}
+    assert denied(rules.patch("pod", "users-pod", patch, user=operator), "pods of Runs only")
     assert denied(rules.attempt("delete", "run", stored["metadata"]["name"], user=operator), "have ended")
 
 

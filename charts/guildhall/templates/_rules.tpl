@@ -14,31 +14,35 @@
   verbs: [get, list, watch, create, delete]
 - apiGroups: [""]
   resources: [pods]
-  verbs: [get, list, watch, patch, delete]
+  verbs: [get, list, watch, patch]
 - apiGroups: [""]
   resources: [configmaps]
-  verbs: [get, list, watch, create]
+  verbs: [get, create]
 - apiGroups: [""]
   resources: [persistentvolumeclaims]
   verbs: [get, list, watch, create, delete]
 - apiGroups: [""]
   resources: [events]
-  verbs: [get, list, watch, create, patch]
+  verbs: [list, watch, create]
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [get, list, watch]
+{{- end }}
+
+{{- /* Leader election: in the first run namespace only, since the operator has no rights in its own. */}}
+{{- define "guildhall.rules.lease" -}}
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   verbs: [create]
 - apiGroups: [coordination.k8s.io]
   resources: [leases]
   resourceNames: [guildhall-operator]
-  verbs: [get, patch, update]
+  verbs: [get, update]
 {{- end }}
 
 {{- define "guildhall.rules.gateway" -}}
 - apiGroups: [guildhall.dev]
-  resources: [runs, interventions]
+  resources: [runs, guilds, interventions]
   verbs: [get, list, watch]
 - apiGroups: [guildhall.dev]
   resources: [runs/status, interventions/status]
