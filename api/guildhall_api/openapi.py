@@ -1,4 +1,4 @@
-"""`python -m guildhall_api.openapi [--check]`: writes `api/openapi.json` from the routes, lints it, or checks it is current."""
+"""`python -m guildhall_api.openapi [--check]`: writes `api/openapi.json` from the routes and lints it, or checks it."""
 
 import json
 import sys
@@ -62,7 +62,9 @@ def problems(wire: Wire) -> list[str]:
         if not name or name in seen or not name.replace("_", "").isalnum():
             found.append(f"{where}: operationId '{name}' is missing, not unique or not a word")
         seen.add(name)
-        found += [f"{where}: has no {field}" for field in ("summary", "description", "tags") if not operation.get(field)]
+        found += [
+            f"{where}: has no {field}" for field in ("summary", "description", "tags") if not operation.get(field)
+        ]
         found += _response_problems(where, path, operation["responses"])
     found += [f"reference to {name}, which is not defined" for name in sorted(_referenced(wire) - _defined(wire))]
     return found

@@ -1,3 +1,4 @@
+# ruff: noqa: E501  a table of cases reads best with one event per line
 """The golden cases of the fold, written by hand; `--regenerate` folds them again and shows what changed, for review.
 
     .venv/bin/python tests/golden/fold_cases.py --regenerate     # rewrites tests/golden/fold/*.json, prints the diff
@@ -69,10 +70,21 @@ def entered(seq: int = 2) -> Wire:
 
 
 def called(seq: int, role: str, parent: str, **fields: Any) -> Wire:
-    return acts(seq, "model.started", f"role:{role}", f"role:{role}", parent, callId=f"c{seq}", model="scripted:repair", **fields)
+    return acts(
+        seq,
+        "model.started",
+        f"role:{role}",
+        f"role:{role}",
+        parent,
+        callId=f"c{seq}",
+        model="scripted:repair",
+        **fields,
+    )
 
 
-def replied(seq: int, op: str, role: str, tokens: int, output: int, cost: int | None, outcome: str = "success", **fields: Any) -> Wire:
+def replied(  # noqa: PLR0917
+    seq: int, op: str, role: str, tokens: int, output: int, cost: int | None, outcome: str = "success", **fields: Any
+) -> Wire:
     usage = {"tokens": tokens, "cachedPromptTokens": tokens // 2, "outputTokens": output}
     return at(seq, "model.finished", op=op, role=role, outcome=outcome, usage=usage, costMicroUSD=cost, **fields)
 
@@ -139,9 +151,12 @@ def _whole() -> list[Wire | str]:
 
 def _gaps() -> list[Wire | str]:
     return [
-        started(), entered(), called(3, "planner", "o1"),
+        started(),
+        entered(),
+        called(3, "planner", "o1"),
         called(3, "coder", "o9"),  # same seq again: not a second operation
-        entered(2), started(),
+        entered(2),
+        started(),
         replied(6, "o3", "planner", 10, 1, 5),
         replied(6, "o3", "planner", 10, 1, 5),
         tool(9, "planner", "o1", "read_file"),
@@ -183,7 +198,9 @@ def _unsound() -> list[Wire | str]:
 def _resume() -> list[Wire | str]:
     ask = {"questionId": "q1", "text": "Which branch?"}
     return [
-        started(), entered(), called(3, "planner", "o1"),
+        started(),
+        entered(),
+        called(3, "planner", "o1"),
         started(4, attempt=2, op="o1", resumedFrom=3, isolation="unknown", task="another text", roles=ROLES[:1]),
         replied(5, "o3", "planner", 10, 1, 7, attempt=2),
         acts(6, "question.asked", "role:planner", "human", attempt=2, **ask),
@@ -194,20 +211,27 @@ def _resume() -> list[Wire | str]:
 
 def _stacks() -> list[Wire | str]:
     return [
-        started(), entered(),
+        started(),
+        entered(),
         acts(3, "role.started", "role:planner", "role:coder", "o1", brief="outer"),
         acts(4, "role.started", "role:coder", "role:reviewer", "o3", brief="inner"),
-        called(5, "reviewer", "o4"), replied(6, "o5", "reviewer", 100, 10, 1000),
-        tool(7, "reviewer", "o4", "run_shell"), done(8, "o7", "reviewer"),
+        called(5, "reviewer", "o4"),
+        replied(6, "o5", "reviewer", 100, 10, 1000),
+        tool(7, "reviewer", "o4", "run_shell"),
+        done(8, "o7", "reviewer"),
         at(9, "role.finished", op="o4", role="reviewer", outcome="error", summary="red"),
-        called(10, "coder", "o3"), replied(11, "o10", "coder", 40, 4, 400),
+        called(10, "coder", "o3"),
+        replied(11, "o10", "coder", 40, 4, 400),
         at(12, "role.finished", op="o3", role="coder", outcome="success", summary="green"),
         acts(13, "role.started", "role:planner", "role:coder", "o99", brief="parent unknown"),
     ]
 
 
 def _deep() -> list[Wire | str]:
-    chain = [acts(seq, "role.started", "role:coder", "role:coder", "o1" if seq == 3 else f"o{seq - 1}") for seq in range(3, 12)]
+    chain = [
+        acts(seq, "role.started", "role:coder", "role:coder", "o1" if seq == 3 else f"o{seq - 1}")
+        for seq in range(3, 12)
+    ]
     return [started(), entered(), *chain]
 
 
@@ -226,16 +250,24 @@ def _parallel() -> list[Wire | str]:
 
 
 def _unknown_price() -> list[Wire | str]:
-    failed = {"error": {"kind": "llm_unavailable", "message": "503", "retryable": True, "actor": "provider", "detail": {}}}
+    failed = {
+        "error": {"kind": "llm_unavailable", "message": "503", "retryable": True, "actor": "provider", "detail": {}}
+    }
     return [
-        started(), entered(),
-        called(3, "planner", "o1"), replied(4, "o3", "planner", 10, 1, 100),
-        called(5, "planner", "o1"), replied(6, "o5", "planner", 7, 0, None, "error", **failed),
+        started(),
+        entered(),
+        called(3, "planner", "o1"),
+        replied(4, "o3", "planner", 10, 1, 100),
+        called(5, "planner", "o1"),
+        replied(6, "o5", "planner", 7, 0, None, "error", **failed),
         acts(7, "role.started", "role:planner", "role:coder"),
-        called(8, "coder", "o7"), replied(9, "o8", "coder", 20, 2, None),
-        called(10, "coder", "o7"), replied(11, "o10", "coder", 30, 3, 300),
+        called(8, "coder", "o7"),
+        replied(9, "o8", "coder", 20, 2, None),
+        called(10, "coder", "o7"),
+        replied(11, "o10", "coder", 30, 3, 300),
         acts(12, "role.started", "role:planner", "role:reviewer"),
-        called(13, "reviewer", "o12"), replied(14, "o13", "reviewer", 40, 4, 400),
+        called(13, "reviewer", "o12"),
+        replied(14, "o13", "reviewer", 40, 4, 400),
     ]
 
 
@@ -261,14 +293,23 @@ def _late_ends() -> list[Wire | str]:
 
 
 def _failed() -> list[Wire | str]:
-    error = {"kind": "budget_exhausted", "message": "the Run used 200 of 200 steps", "retryable": False, "actor": "user", "detail": {}}
+    error = {
+        "kind": "budget_exhausted",
+        "message": "the Run used 200 of 200 steps",
+        "retryable": False,
+        "actor": "user",
+        "detail": {},
+    }
     return [
-        started(), entered(),
+        started(),
+        entered(),
         acts(3, "question.asked", "role:planner", "human", questionId="q1", text="Go on?"),
         tool(4, "planner", "o1", "run_shell"),
         finished(5, "failed", error=error),
-        at(6, "error.raised", error=error), done(7, "o4", "planner", "error"),
-        started(8, op="o1", attempt=2, resumedFrom=5), finished(9, "succeeded", result="too late"),
+        at(6, "error.raised", error=error),
+        done(7, "o4", "planner", "error"),
+        started(8, op="o1", attempt=2, resumedFrom=5),
+        finished(9, "succeeded", result="too late"),
         acts(10, "question.asked", "role:planner", "human", questionId="q2", text="Anyone there?"),
     ]
 
@@ -303,7 +344,15 @@ def _many_gaps() -> list[Wire | str]:
 
 
 def _odd_tools() -> list[Wire | str]:
-    roles = [{"name": "planner", "label": "P", "kind": "role", "tools": ["finish", "Delete All", "tool", "a" * 65], "delegates": []}]
+    roles = [
+        {
+            "name": "planner",
+            "label": "P",
+            "kind": "role",
+            "tools": ["finish", "Delete All", "tool", "a" * 65],
+            "delegates": [],
+        }
+    ]
     return [started(roles=roles), entered(), tool(3, "planner", "o1", "mystery"), done(4, "o3", "planner", "error")]
 
 

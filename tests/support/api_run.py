@@ -17,7 +17,6 @@ from guildhall_api.kube import Access, Kube
 from guildhall_api.services import Services
 from guildhall_api.watch import KubernetesRuns
 from guildhall_contracts.model_api import LedgerTotals, LedgerView
-
 from support.kube_stub import KubeStub
 
 Wire = dict[str, Any]
@@ -53,7 +52,9 @@ def finish_line(seq: int, run: str = UID, **more: Any) -> bytes:
     )  # fmt: skip
 
 
-def run_object(name: str = "fix", uid: str = UID, *, phase: str = "Running", pod_uid: str | None = POD_UID, **spec: Any) -> Wire:
+def run_object(
+    name: str = "fix", uid: str = UID, *, phase: str = "Running", pod_uid: str | None = POD_UID, **spec: Any
+) -> Wire:
     status: Wire = {"phase": phase, "reason": "Started", "startTime": "2026-01-05T09:00:00Z", "conditions": []}
     if pod_uid is not None:
         status["attempts"] = [{"number": 1, "job": f"{name}-a1", "pod": f"{name}-pod", "podUid": pod_uid}]
@@ -64,7 +65,9 @@ def run_object(name: str = "fix", uid: str = UID, *, phase: str = "Running", pod
     }  # fmt: skip
 
 
-def pod_object(name: str = "fix-pod", run: str = UID, uid: str = POD_UID, *, state: str = "running", **labels: str) -> Wire:
+def pod_object(
+    name: str = "fix-pod", run: str = UID, uid: str = POD_UID, *, state: str = "running", **labels: str
+) -> Wire:
     statuses = [{"name": "executor", "state": {state: {}}}]
     return {
         "metadata": {"name": name, "namespace": "team", "uid": uid, "labels": {"guildhall.dev/run": run} | labels},
@@ -130,7 +133,9 @@ async def api_over(stub: KubeStub, folder: Path, **changes: Any) -> AsyncIterato
     config = config_for(folder, **changes)
     kube, gateway = Kube(Access(stub.url)), FakeGateway()
     identity = KubernetesIdentity(kube, config.sign_in.audiences)
-    services = make_services(config, KubernetesRuns(kube, config.run_namespaces), identity, gateway, History(config.database_url))
+    services = make_services(
+        config, KubernetesRuns(kube, config.run_namespaces), identity, gateway, History(config.database_url)
+    )
     api = Api(services, gateway, make_app(services))
     try:
         async with running(services):

@@ -2,7 +2,7 @@
 
 It lists, watches, serves and follows logs, applies status, reviews tokens and access. Tests script it: cut a connection
 after so many bytes, send pieces of any size, forget the oldest lines as rotation does, speak in the kubelet's own words.
-"""
+"""  # noqa: E501
 
 import asyncio
 import json
@@ -131,7 +131,7 @@ class KubeStub:
             self._writers.discard(writer)
             writer.close()
 
-    async def _answer(self, method: str, target: str, body: bytes, writer: asyncio.StreamWriter) -> None:
+    async def _answer(self, method: str, target: str, body: bytes, writer: asyncio.StreamWriter) -> None:  # noqa: PLR0911
         parts = urlsplit(target)
         path, query = [unquote(step) for step in parts.path.strip("/").split("/")], dict(parse_qsl(parts.query))
         sent = json.loads(body) if body else {}
@@ -199,7 +199,10 @@ class KubeStub:
         await self._head(writer)
         if self.gone_watches:
             self.gone_watches -= 1
-            gone = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"}}
+            gone = {
+                "type": "ERROR",
+                "object": {"kind": "Status", "code": 410, "reason": "Expired", "message": "too old"},
+            }
             await self._chunk(writer, json.dumps(gone).encode() + b"\n")
             return await self._chunk(writer, b"")
         seen = int(query["resourceVersion"])
@@ -209,7 +212,8 @@ class KubeStub:
                     await self._chunk(writer, json.dumps({"type": verb, "object": item}).encode() + b"\n")
             seen = max(seen, self._version)
             async with self._changed:
-                await self._changed.wait_for(lambda seen=seen: self._version > seen)
+                while self._version <= seen:
+                    await self._changed.wait()
 
     async def _log(self, pod: str, query: Wire, writer: asyncio.StreamWriter) -> None:
         log = self.logs[pod]
@@ -278,4 +282,4 @@ class KubeStub:
 
 
 def _moment(stamp: str) -> datetime:
-    return datetime.fromisoformat(stamp[:26].rstrip("Z") + "+00:00")
+    return datetime.fromisoformat(stamp[:26].rstrip("Z") + "+00:00")  # noqa: FURB162

@@ -1,6 +1,6 @@
 """Following real HTTP logs through every mishap: the stored events are each of those written, once, in order."""
 
-import json
+import json  # noqa: I001
 import tracemalloc
 from pathlib import Path
 
@@ -100,7 +100,9 @@ async def test_ls05_bytes_nobody_can_read_stand_where_they_stood_once(tmp_path: 
         log = stub.logs["fix-pod"]
         log.cuts = [700]
         await _started(stub)
-        await stub.write("fix-pod", start_line(), b"caf\xe9 \x1b[2J\r boom", b"", warn_line(2), b'{"v":1,"run":"0b', warn_line(3))
+        await stub.write(
+            "fix-pod", start_line(), b"caf\xe9 \x1b[2J\r boom", b"", warn_line(2), b'{"v":1,"run":"0b', warn_line(3)
+        )
         await until(lambda: _has(api, [1, 2, 3]))
         page = (await api.http.get("/api/runs/team.fix/events")).json()
         assert [row["after"] for row in page["unreadable"]] == [1, 1, 2]
@@ -112,7 +114,10 @@ async def test_ls05_bytes_nobody_can_read_stand_where_they_stood_once(tmp_path: 
 async def test_the_kubelets_own_words_are_no_part_of_the_log(tmp_path: Path) -> None:
     async with KubeStub().serving() as stub, api_over(stub, tmp_path) as api:
         log = stub.logs["fix-pod"]
-        log.kubelet_says = [b"unable to retrieve container logs for containerd://abc", b"failed to create fsnotify watcher"]
+        log.kubelet_says = [
+            b"unable to retrieve container logs for containerd://abc",
+            b"failed to create fsnotify watcher",
+        ]
         log.first_errors = [(400, "container is waiting to start"), (500, "oops")]
         await _started(stub)
         await stub.write("fix-pod", start_line(), warn_line(2))
@@ -132,7 +137,10 @@ async def test_foreign_lines_are_not_taken_in(tmp_path: Path) -> None:
         assert model["run"]["status"] == "running"
         assert model["run"]["unreadable"] == 2
         rows = (await api.http.get("/api/runs/team.fix/events")).json()["unreadable"]
-        assert [row["reason"] for row in rows] == ["an event of another Run", "an event of attempt 2 in the log of attempt 1"]
+        assert [row["reason"] for row in rows] == [
+            "an event of another Run",
+            "an event of attempt 2 in the log of attempt 1",
+        ]
 
 
 async def test_only_the_recorded_pod_is_believed(tmp_path: Path) -> None:
@@ -148,7 +156,7 @@ async def test_only_the_recorded_pod_is_believed(tmp_path: Path) -> None:
 
 
 async def test_a_hole_is_asked_for_and_repaired(tmp_path: Path) -> None:
-    """Rotation took lines: the api asks for them by status, stores what comes again, and folds from the stored lines."""
+    """Rotation took lines: the api asks for them by status, stores what comes again, and folds from the stored lines."""  # noqa: E501
     async with KubeStub().serving() as stub, api_over(stub, tmp_path) as api:
         log = stub.logs["fix-pod"]
         lines = [start_line(), *(warn_line(seq) for seq in range(2, 21))]
@@ -205,7 +213,11 @@ async def test_a_line_without_end_costs_no_memory(tmp_path: Path) -> None:
         tracemalloc.start()
         await stub.write("fix-pod", huge, warn_line(2))
         await until(lambda: _has(api, [1, 2]), 60)
-        sizes = [trace.size for trace in tracemalloc.take_snapshot().statistics("filename") if "lines.py" in str(trace.traceback)]
+        sizes = [
+            trace.size
+            for trace in tracemalloc.take_snapshot().statistics("filename")
+            if "lines.py" in str(trace.traceback)
+        ]
         tracemalloc.stop()
         assert sum(sizes) < 2 * limits.EVENT_MAX_BYTES
         row = (await api.http.get("/api/runs/team.fix/events")).json()["unreadable"][0]
@@ -216,7 +228,7 @@ async def test_a_deleted_pod_ends_the_run_as_the_cluster_says(tmp_path: Path) ->
     """TU-03, LS-10, OP-20: what was stored is shown, operations are interrupted, nothing spins."""
     async with KubeStub().serving() as stub, api_over(stub, tmp_path) as api:
         await _started(stub)
-        tool = line(2, "tool.started", op="o2", parent="o1", source="role:coder", destination="tool:read_file", call="c",
+        tool = line(2, "tool.started", op="o2", parent="o1", source="role:coder", destination="tool:read_file", call="c",  # noqa: E501
                     tool="read_file", arguments="{}")  # fmt: skip
         await stub.write("fix-pod", start_line(), tool)
         await until(lambda: _has(api, [1, 2]))
