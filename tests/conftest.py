@@ -7,7 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support.cluster import Cluster
+from support.cluster_fixture import cluster, namespace
+from support.crds import install_crds
 from support.installation import CONTROL, NAMESPACE, ROOT, Installation, port_forward
+
+__all__ = ["cluster", "installation", "namespace"]
 
 SCENARIOS = (ROOT / "examples" / "scenarios", ROOT / "tests" / "e2e" / "scenarios")
 
@@ -33,18 +38,11 @@ def values(images: dict[str, str]) -> dict[str, object]:
 
 
 @pytest.fixture(scope="session")
-def installation() -> Iterator[Installation]:
+def installation(cluster: Cluster) -> Iterator[Installation]:
     """Guildhall installed from its chart; reused and upgraded if it is there already."""
-    up = subprocess.run(
-        [sys.executable, ROOT / "tests" / "cluster" / "cluster.py", "up", "--yes"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert up.returncode == 0, up.stdout + up.stderr
-    here = Installation(_images())
+    here = Installation(cluster, _images())
+    install_crds(cluster)
     wait = ("-n", CONTROL, "--create-namespace", "--wait", "--timeout", "180s")
-    here.tool("helm", "upgrade", "--install", "guildhall-crds", str(ROOT / "charts" / "guildhall-crds"), *wait)
     chart = str(ROOT / "charts" / "guildhall")
     here.tool(
         "helm", "upgrade", "--install", "guildhall", chart, *wait, "-f", "-", stdin=json.dumps(values(here.images))

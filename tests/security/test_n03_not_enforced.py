@@ -3,12 +3,10 @@
 The positive control is the same Run with the enforcer on and no second policy: it succeeds.
 """
 
-import subprocess
-import sys
 from typing import Any
 
 import pytest
-from support.installation import NAMESPACE, ROOT, Installation, condition, one_role_guild, run_manifest
+from support.installation import NAMESPACE, Installation, condition, one_role_guild, run_manifest
 
 pytestmark = pytest.mark.cluster
 
@@ -18,11 +16,6 @@ OPEN = {
     "metadata": {"name": "somebody-opens-everything"},
     "spec": {"podSelector": {}, "policyTypes": ["Egress"], "egress": [{}]},
 }
-
-
-def enforcer(to: str) -> None:
-    cluster = ROOT / "tests" / "cluster" / "cluster.py"
-    subprocess.run([sys.executable, cluster, "enforcer", to], check=True, capture_output=True)
 
 
 def calls_of(here: Installation, name: str) -> int:
@@ -46,11 +39,8 @@ def test_control_with_the_enforcer_on(installation: Installation) -> None:
 
 
 def test_with_the_enforcer_off(installation: Installation) -> None:
-    enforcer("off")
-    try:
+    with installation.cluster.enforcer_off():
         done = ended(installation, "not-enforced")
-    finally:
-        enforcer("on")
     assert (done["status"], done["reason"]) == ("False", "IsolationNotEnforced")
     assert condition(installation.get("run", "not-enforced"), "IsolationVerified")["status"] == "False"
     assert calls_of(installation, "not-enforced") == 0

@@ -5,31 +5,25 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from support.cluster import Cluster
+
 ROOT = Path(__file__).resolve().parents[2]
-CONTROL = "guildhall-system"
-NAMESPACE = "guildhall-e2e"
+CONTROL = "e2e-system"
+NAMESPACE = "e2e-runs"
 DONE = {"Succeeded", "Failed", "Cancelled"}
 
 
-def cluster_environment() -> dict[str, str]:
-    """The environment in which kubectl and helm reach the embedded cluster."""
-    environment = dict(os.environ)
-    exports = subprocess.run(
-        [sys.executable, ROOT / "tests" / "cluster" / "cluster.py", "env"], capture_output=True, text=True, check=True
-    )
-    for line in exports.stdout.splitlines():
-        name, value = line.removeprefix("export ").split("=", 1)
-        environment[name] = value.strip("'\"").replace("$PATH", environment["PATH"])
-    return environment
+def cluster_environment(cluster: Cluster) -> dict[str, str]:
+    """The environment in which kubectl, helm and ctr reach the embedded cluster."""
+    return {**os.environ, "KUBECONFIG": str(cluster.kubeconfig), "PATH": f"{cluster.bin}:{os.environ['PATH']}"}
 
 
 @dataclass
@@ -43,10 +37,14 @@ class Answer:
 class Installation:
     """One release, one run namespace; `api` speaks to it as a viewer of that namespace."""
 
+    cluster: Cluster
     images: dict[str, str]
-    environment: dict[str, str] = field(default_factory=cluster_environment)
     url: str = ""
     token: str = ""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return cluster_environment(self.cluster)
 
     def tool(self, *command: str, stdin: str | None = None, seconds: int = 240, check: bool = True) -> str:
         """Output of kubectl or helm. Raises AssertionError with its words unless `check` is off."""

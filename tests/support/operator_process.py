@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-
 from support import standin
 from support.cluster import Cluster, eventually
+from support.crds import install_crds
 from support.installation import ROOT
 
 DONE = {"Succeeded", "Failed", "Cancelled"}
@@ -87,7 +87,7 @@ class OperatorProcess:
     def page(self, path: str) -> tuple[int, str]:
         """Status and text of one of its pages; 0 where nothing answers."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:  # noqa: S310
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}{path}", timeout=5) as answer:
                 return answer.status, answer.read().decode()
         except urllib.error.HTTPError as error:
             return error.code, error.read().decode()
@@ -154,7 +154,7 @@ def installed(cluster: Cluster, folder: Path) -> Iterator[OperatorProcess]:
     standin.load_image()
     with cluster.namespace("operator-control", "baseline") as control, cluster.namespace("operator-runs") as runs:
         release = f"guildhall-{control[-8:]}"
-        images = {name: standin.IMAGE for name in ("executor", "workshop", "sandbox")}
+        images = dict.fromkeys(("executor", "workshop", "sandbox"), standin.IMAGE)
         values = {
             "runNamespaces": [runs],
             "createRunNamespaces": False,
@@ -167,11 +167,7 @@ def installed(cluster: Cluster, folder: Path) -> Iterator[OperatorProcess]:
         environment = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}
         helm = [str(cluster.bin / "helm")]
         where = ["-n", control]
-        subprocess.run(
-            [*helm, "upgrade", "--install", "guildhall-crds", str(ROOT / "charts/guildhall-crds"), "-n", "chart-crds",
-             "--create-namespace"],
-            check=True, capture_output=True, env=environment,
-        )  # fmt: skip
+        install_crds(cluster)
         subprocess.run(
             [*helm, "install", release, str(ROOT / "charts/guildhall"), *where, "-f", str(folder / "values.yaml")],
             check=True, capture_output=True, env=environment,
