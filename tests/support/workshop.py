@@ -1,4 +1,4 @@
-"""A small synchronous client of the real workshop binary for tests; every reply is decoded by the contract's decoder."""
+"""A small synchronous client of the real workshop binary for tests; every reply goes through the contract's decoder."""
 
 import base64
 import os
@@ -183,14 +183,53 @@ def prepare(
     )
 
 
+def snapshot(folder: Path) -> dict[str, str]:
+    """Every name below `folder` with its type, mode and content: what must be the same after a refused attack."""
+    found: dict[str, str] = {}
+    for path in sorted(folder.rglob("*")):
+        info = path.lstat()
+        content = str(path.readlink()) if path.is_symlink() else path.read_bytes().hex() if path.is_file() else ""
+        found[str(path.relative_to(folder))] = f"{info.st_mode:o} {content}"
+    return found
+
+
+def gone(pid_pattern: str, seconds: float = 2) -> bool:
+    """Whether, within `seconds`, no process has `pid_pattern` in its command line."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if not alive(pid_pattern):
+            return True
+        time.sleep(0.02)
+    return not alive(pid_pattern)
+
+
+def alive(pattern: str) -> list[int]:
+    """Processes with `pattern` in their command line, workshop's own (which carry the whole command) left out."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            line = (place / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+        except OSError:
+            continue
+        if pattern in line and "guildhall-workshop" not in line:
+            found.append(int(place.name))
+    return found
+
+
 @contextmanager
 def running(
-    base: Path, *arguments: str, env: dict[str, str] | None = None, with_baseline: bool = True
+    base: Path, *arguments: str, env: dict[str, str] | None = None, with_baseline: bool = True, user: int | None = None
 ) -> Iterator[Workshop]:
     """A server below `base` (its workspace may be filled before); ends with the block, by SIGTERM."""
     places = {name: base / name for name in ("workspace", "tmp", "baseline")}
     for place in places.values():
         place.mkdir(exist_ok=True)
+    binary = workshop_binary()
+    if user is not None:  # the user may not enter the cache; the binary goes where the pod has it, by the same way
+        subprocess.run([str(binary), "inject", "--bin", str(base)], check=True)
+        binary = base / "guildhall-workshop"
+        for place in (base, *places.values()):
+            os.chown(place, user, user)
     with_arguments = list(arguments)
     if with_baseline:
         done = prepare(places["workspace"], places["baseline"])
@@ -199,7 +238,7 @@ def running(
     path = base / "w.sock"
     process = subprocess.Popen(
         [
-            str(workshop_binary()),
+            str(binary),
             "serve",
             "--socket",
             str(path),
@@ -213,6 +252,9 @@ def running(
         ],
         env={"PATH": os.environ["PATH"], **(env or {})},
         stdin=subprocess.DEVNULL,
+        user=user,
+        group=user,
+        extra_groups=None if user is None else [],
     )
     try:
         yield Workshop(process, places["workspace"], places["tmp"], places["baseline"], path)

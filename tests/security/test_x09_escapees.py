@@ -1,0 +1,146 @@
+"""X9: nothing a command starts outlives its call, however it detaches; other calls keep their own processes."""
+
+import os
+import signal
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from guildhall_contracts import frames, limits
+from support.workshop import Workshop, alive, gone, running
+
+pytestmark = pytest.mark.go
+
+DAEMON = """
+import os, sys, time
+def again():
+    if os.fork():
+        os._exit(0)
+again(); os.setsid(); again()
+os.environ.clear()
+os.closerange(0, 64)
+signal = __import__("signal")
+for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+    signal.signal(number, signal.SIG_IGN)
+time.sleep(float(sys.argv[1]))
+"""
+
+
+def escapes(mark: int) -> list[str]:
+    return [
+        f"setsid sleep {mark} &",
+        f"(sleep {mark} &)",
+        f"nohup sleep {mark} >/dev/null 2>&1 &",
+        f"(setsid setsid setsid sleep {mark} >/dev/null 2>&1 &)",
+        f"env -i setsid -f {sys.executable} daemon.py {mark}",
+        f"{sys.executable} daemon.py {mark}",
+        f"trap '' TERM HUP INT; sleep {mark} & disown",
+        f"sleep {mark} | sleep {mark} &",
+        f"sh -c 'sleep {mark} & sh -c \"sleep {mark} &\" & wait' & sleep 0.2",
+    ]
+
+
+def marks() -> int:
+    """A duration no other process on the machine sleeps for."""
+    return 700_000 + (time.time_ns() // 1000) % 99_999
+
+
+@pytest.mark.parametrize("index", range(9))
+def test_detached_processes_end_with_the_call(tmp_path: Path, index: int) -> None:
+    mark = marks()
+    with running(tmp_path, with_baseline=False) as shop, shop.client() as client:
+        (shop.workspace / "daemon.py").write_text(DAEMON)
+        keeping = client.start(frames.ExecRequest, command=f"sleep {mark + 100_000} & wait")
+        seen = client.sh(f"{escapes(mark)[index]}\nsleep 0.3; ps -eo args | grep -c '[ ]{mark}'")
+        assert int(seen.text.split()[-1]) >= 1  # control: it did run, and was detached, while the call lasted
+        assert seen.last.exit_code == 0
+        assert seen.last.killed_processes >= 1
+        assert gone(f" {mark}")
+        assert alive(f"sleep {mark + 100_000}")  # control: the other call's process lives
+        client.call(frames.CancelRequest, target=keeping)
+        assert client.finish(keeping).code == "cancelled"
+        assert gone(f"sleep {mark + 100_000}")
+
+
+def test_pipe_held_by_a_grandchild_blocks_nothing(tmp_path: Path) -> None:
+    """The report SH-04: only the direct child was killed and the call hung on the pipe."""
+    with running(tmp_path, with_baseline=False) as shop, shop.client() as client:
+        mark, began = marks(), time.monotonic()
+        answer = client.sh(f"sh -c 'sleep {mark} | cat'", wall_seconds=2)
+        assert answer.last.ended == "wall_timeout"
+        assert 2 <= time.monotonic() - began < 3
+        assert gone(f"sleep {mark}")
+
+
+def test_declared_background_lives_until_it_is_killed(tmp_path: Path) -> None:
+    with running(tmp_path, with_baseline=False) as shop, shop.client() as client:
+        mark = marks()
+        started = client.start(frames.ExecRequest, command=f"echo up; sleep {mark} & wait", background=True)
+        assert client.finish(started).last.ended == "started"
+        assert client.sh("sleep 0.5; cat $TMPDIR/background-1.log").text == b"up\n"
+        assert alive(f"sleep {mark}")
+        assert not client.call(frames.KillRequest, target=started).code
+        assert gone(f"sleep {mark}")
+        assert client.call(frames.KillRequest, target=started).code in {"", "not_found"}
+        early = client.sh("echo broken; exit 3", background=True)
+        assert (early.last.ended, early.last.exit_code, early.text) == ("exited", 3, b"broken\n")
+
+
+def test_everything_ends_with_the_connection(tmp_path: Path) -> None:
+    mark = marks()
+    with running(tmp_path, with_baseline=False) as shop:
+        with shop.client() as client:
+            assert client.sh(f"sleep {mark} & wait", background=True).last.ended == "started"
+            client.start(frames.ExecRequest, command=f"setsid sleep {mark}")
+            while len(alive(f"sleep {mark}")) < 2:
+                time.sleep(0.02)
+        assert gone(f"sleep {mark}")
+        with shop.client() as client:
+            assert client.sh("echo again").text == b"again\n"
+
+
+@pytest.mark.parametrize("with_signal", [signal.SIGTERM, signal.SIGKILL])
+def test_everything_ends_with_the_server(tmp_path: Path, with_signal: signal.Signals) -> None:
+    mark = marks()
+    with running(tmp_path, with_baseline=False) as shop, shop.client() as client:
+        (shop.workspace / "daemon.py").write_text(DAEMON)
+        client.start(frames.ExecRequest, command=f"{sys.executable} daemon.py {mark}; sleep {mark}")
+        while len(alive(f" {mark}")) < 2:
+            time.sleep(0.02)
+        began = time.monotonic()
+        os.kill(shop.process.pid, with_signal)
+        shop.process.wait(timeout=5)
+        assert time.monotonic() - began < 1
+        assert gone(f" {mark}")
+
+
+def test_killing_the_keeper_frees_nobody(tmp_path: Path) -> None:
+    """Landlock keeps a command from signalling its keeper; the outside does it here, as an OOM kill would."""
+    with running(tmp_path, with_baseline=False) as shop, shop.client() as client:
+        mark = marks()
+        number = client.start(frames.ExecRequest, command=f"setsid sleep {mark} & sleep {mark}")
+        while len(alive(f"sleep {mark}")) < 2:
+            time.sleep(0.02)
+        os.kill(keeper_of(shop), signal.SIGKILL)
+        assert client.finish(number).last.signal == "SIGKILL"
+        assert gone(f"sleep {mark}")
+        assert client.sh("echo next").text == b"next\n"
+
+
+def keeper_of(shop: Workshop) -> int:
+    for place in Path("/proc").glob("[0-9]*"):
+        stat = (place / "stat").read_text() if (place / "stat").exists() else ""
+        if stat and stat.rpartition(")")[2].split()[1] == str(shop.process.pid):
+            return int(place.name)
+    raise AssertionError("the server has no child")
+
+
+def test_process_flood_is_ended(tmp_path: Path) -> None:
+    with running(tmp_path, with_baseline=False) as shop, shop.client() as client:
+        mark, many = marks(), limits.COMMAND_PROCESSES_MAX_COUNT + 50
+        answer = client.sh(f"for i in $(seq {many}); do sleep {mark} & done; wait", wall_seconds=60)
+        assert answer.last.ended == "process_limit"
+        assert gone(f"sleep {mark}")
+        few = client.sh(f"for i in $(seq 100); do sleep 0.3 & done; wait; echo {mark}")
+        assert few.last.ended == "exited"  # control
