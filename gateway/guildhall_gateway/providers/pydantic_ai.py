@@ -4,6 +4,7 @@ Guards the keys: they come from files or the environment, go into one client eac
 provider's error text is never passed on, since it may quote them. Redirects are not followed.
 """
 
+import logging
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
@@ -35,6 +36,8 @@ from guildhall_gateway.providers.translate import (
     to_parameters,
     tool_calls_of,
 )
+
+log = logging.getLogger(__name__)
 
 KEY_MAX_BYTES: Final = 8 * 1024
 CONNECT_SECONDS: Final = 10.0
@@ -134,7 +137,8 @@ class PydanticAiProvider:
                 yield piece
         except exceptions.AgentRunError as error:
             raise failure_of(request.model, error) from None
-        except (httpx2.HTTPError, ValueError, TypeError, KeyError, AttributeError, exceptions.UserError):
+        except Exception as error:  # noqa: BLE001  an SDK that stumbles over a provider's bytes may raise anything
+            log.warning("%s: %s while reading its answer", request.model, type(error).__name__)
             raise garbage_answer(request.model) from None
 
     async def _pieces(self, request: ModelRequest) -> AsyncIterator[str | ProviderReply]:
