@@ -58,24 +58,36 @@ func (r *Runner) Shell() string { return FindShell(r.fixed["PATH"]) }
 // Emit sends a live piece of output.
 type Emit func(data []byte, skipped int64)
 
-// Exec runs one command to its end, or to its start when it is a background one.
-func (r *Runner) Exec(ctx context.Context, request *frame.Exec, emit Emit) (*frame.ExecResult, error) {
+// Started is a command under way; Finish must be called once.
+type Started struct {
+	runner  *Runner
+	request *frame.Exec
+	job     *job
+}
+
+// Start begins a command. When it returns, the command can be given input and signals.
+func (r *Runner) Start(request *frame.Exec) (*Started, error) {
 	plan, err := r.plan(request)
 	if err != nil {
 		return nil, err
 	}
+	defer plan.folder.Close()
 	j, err := start(plan)
-	plan.folder.Close()
 	if err != nil {
 		return nil, err
 	}
 	j.background = request.Background
 	r.enter(request.ID, j)
-	if request.Background {
-		return r.background(request, j)
+	return &Started{r, request, j}, nil
+}
+
+// Finish follows the command to its end, or lets it run on when it is a background one.
+func (s *Started) Finish(ctx context.Context, emit Emit) (*frame.ExecResult, error) {
+	if s.request.Background {
+		return s.runner.background(s.request, s.job)
 	}
-	defer r.leave(request.ID)
-	return newCall(request, j, emit).run(ctx)
+	defer s.runner.leave(s.request.ID)
+	return newCall(s.request, s.job, emit).run(ctx)
 }
 
 func (r *Runner) plan(request *frame.Exec) (launch, error) {

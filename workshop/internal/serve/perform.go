@@ -58,9 +58,6 @@ func (s *session) perform(ctx context.Context, request frame.Request) {
 			result, err := s.server.files.Search(ctx, r)
 			s.answer(id, r.Op, outcome{result, err})
 		})
-	case *frame.Exec:
-		result, err := s.server.runner.Exec(ctx, r, s.emit(id))
-		s.answer(id, r.Op, outcome{result, err})
 	case *frame.Diff:
 		s.alone(ctx, id, func() {
 			result, err := s.diff(ctx, r)

@@ -91,9 +91,28 @@ func (s *session) launch(ctx context.Context, request frame.Request) {
 		s.send(frame.ErrorFor(id, fault))
 		return
 	}
+	if exec, is := request.(*frame.Exec); is {
+		s.exec(within, exec)
+		return
+	}
 	s.all.Go(func() {
 		defer s.land(id)
 		s.perform(within, request)
+	})
+}
+
+// exec starts the command before the next frame is read, so that input and signals for it find it.
+func (s *session) exec(ctx context.Context, request *frame.Exec) {
+	started, err := s.server.runner.Start(request)
+	if err != nil {
+		s.land(request.ID)
+		s.send(frame.ErrorFor(request.ID, err))
+		return
+	}
+	s.all.Go(func() {
+		defer s.land(request.ID)
+		result, err := started.Finish(ctx, s.emit(request.ID))
+		s.answer(request.ID, request.Op, outcome{result, err})
 	})
 }
 
