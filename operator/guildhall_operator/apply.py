@@ -16,7 +16,7 @@ from guildhall_contracts.snapshot import SNAPSHOT_FILE
 from guildhall_operator.actions import Deletion, EndPod, Note, Plan
 from guildhall_operator.client import APPLY, MERGE, Kube, KubeError
 from guildhall_operator.manifests.owner import API_VERSION
-from guildhall_operator.records import mapping, text
+from guildhall_operator.records import Json, mapping, text
 from guildhall_operator.run_view import RunView
 from guildhall_operator.status import stamp
 from guildhall_operator.store import Store
@@ -82,8 +82,8 @@ async def create(kube: Kube, store: Store, manifest: dict[str, Any]) -> None:
         store.put_claim(made)
 
 
-async def write_status(kube: Kube, store: Store, run: RunView, status: dict[str, Any]) -> dict[str, Any]:
-    """Server-side apply of the operator's fields; the answer is remembered at once and returned."""
+async def write_status(kube: Kube, run: RunView, status: dict[str, Any]) -> dict[str, Any]:
+    """Server-side apply of the operator's fields; the whole Run as it is then."""
     body = {
         "apiVersion": API_VERSION,
         "kind": "Run",
@@ -92,9 +92,7 @@ async def write_status(kube: Kube, store: Store, run: RunView, status: dict[str,
     }
     path = f"{collection('Run', run.namespace)}/{run.name}/status"
     query = {"fieldManager": FIELD_MANAGER, "force": "true"}
-    written = await kube.call("PATCH", path, body, params=query, content_type=APPLY)
-    store.put_run(written)
-    return written
+    return await kube.call("PATCH", path, body, params=query, content_type=APPLY)
 
 
 async def write_guild_status(kube: Kube, namespace: str, name: str, status: dict[str, Any]) -> dict[str, Any]:
@@ -172,7 +170,7 @@ class Hands:
 
     kube: Kube
     store: Store
-    wrote: Callable[[dict[str, Any]], None]
+    wrote: Callable[[Json], None]
 
 
 async def apply(hands: Hands, run: RunView, plan: Plan, now: datetime) -> None:
@@ -181,7 +179,7 @@ async def apply(hands: Hands, run: RunView, plan: Plan, now: datetime) -> None:
     for manifest in plan.create:
         await create(kube, store, manifest)
     if plan.status is not None:
-        hands.wrote(await write_status(kube, store, run, plan.status))
+        hands.wrote(await write_status(kube, run, plan.status))
     for pod in plan.end_pods:
         await end_pod(kube, store, pod)
     for act in plan.deletions:

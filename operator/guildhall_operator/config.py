@@ -109,7 +109,7 @@ def parse_config(text: str, where: str) -> Config:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         raise ConfigError(f"{where}: field '{field}': {first['msg']}; correct the chart's values") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ConfigError(f"{where} is not JSON: {error}") from error
 
 

@@ -1,5 +1,6 @@
 """Kubernetes quantities as numbers, for the few places where one bound follows from another."""
 
+import re
 from fractions import Fraction
 from typing import Final
 
@@ -16,15 +17,15 @@ _SUFFIXES: Final = {
     "Ti": Fraction(2**40),
 }
 MIB: Final = 2**20
+_QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti)?")
 
 
 def amount(quantity: str) -> Fraction:
     """The exact value of a quantity such as `500m` or `1Gi`. Raises ValueError for anything else."""
-    digits = quantity.rstrip("kKMGTim")
-    suffix = quantity[len(digits) :]
-    if suffix not in _SUFFIXES or not digits:
+    found = _QUANTITY.fullmatch(quantity)
+    if found is None:
         raise ValueError(f"'{quantity}' is not a quantity; write for example 500m, 1Gi or 2")
-    return Fraction(digits) * _SUFFIXES[suffix]
+    return Fraction(found[1]) * _SUFFIXES[found[2] or ""]
 
 
 def smaller(one: str, other: str) -> str:

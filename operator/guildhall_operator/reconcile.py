@@ -14,7 +14,9 @@ from guildhall_operator.metrics import Metrics
 from guildhall_operator.observe import World, observe
 from guildhall_operator.plan import plan
 from guildhall_operator.queue import WorkQueue
+from guildhall_operator.records import Json
 from guildhall_operator.run_view import RunView
+from guildhall_operator.store import name_of
 
 Key = tuple[str, str, str]  # kind, namespace, name
 logger = logging.getLogger(__name__)
@@ -86,7 +88,7 @@ class Reconciler:
         if decided.create:
             self.world.store.reserved.add(run.uid)
         try:
-            await apply(Hands(self.kube, self.world.store, self.echo.expect), run, decided, now)
+            await apply(Hands(self.kube, self.world.store, self._wrote), run, decided, now)
         except SnapshotDiffers as found:
             self.world.store.snapshot_digests[run.uid] = found.digest
             self.queue.add(key)
@@ -102,6 +104,11 @@ class Reconciler:
         self.world.waits.keep(run.uid, decided.waiting, monotonic)
         if decided.requeue_seconds is not None:
             self.queue.add_after(key, decided.requeue_seconds)
+
+    def _wrote(self, raw: Json) -> None:
+        """Remembers what a status write left, before the watch shows it, and wakes those whose turn it made."""
+        self.echo.expect(raw)
+        self.look_at(self.world.store.put_run(raw) - {name_of(raw)})
 
     def _refused(self, run: RunView, key: Key, problem: str) -> None:
         """Says why at once, and tries again after a pause."""

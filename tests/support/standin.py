@@ -10,7 +10,6 @@ from typing import Any
 
 from cluster.embedded.ground import busybox
 from cluster.embedded.images import Entry, archive
-
 from support.cluster import RESTRICTED, Cluster, command
 
 IMAGE = "guildhall.dev/operator-standin:1"
@@ -40,8 +39,9 @@ silent) exit 3 ;;
 oom) tail /dev/zero ;;
 esac
 [ -n "$kind" ] && kind=",\"errorKind\":\"$kind\""
+uid=$(sed -n 's/.*"run":"\([0-9a-f-]*\)".*/\1/p' $snapshot)
 printf '{"v":1,"run":"%s","attempt":%s,"outcome":"%s","message":"as the task said","lastSeq":3%s}' \
-  "$(sed -n 's/.*"run":"\([0-9a-f-]*\)".*/\1/p' $snapshot)" "$GUILDHALL_ATTEMPT" "$outcome" "$kind" > /dev/termination-log
+  "$uid" "$GUILDHALL_ATTEMPT" "$outcome" "$kind" > /dev/termination-log
 """
 
 

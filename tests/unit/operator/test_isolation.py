@@ -150,7 +150,7 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
     max_leaves=12,
 )
-SPEC = st.fixed_dictionaries({}, optional={name: JSON for name in ("podSelector", "policyTypes", "egress", "ingress")})
+SPEC = st.fixed_dictionaries({}, optional=dict.fromkeys(("podSelector", "policyTypes", "egress", "ingress"), JSON))
 
 
 @given(spec=SPEC, static=st.booleans())

@@ -1,0 +1,73 @@
+"""The Runs whose manifests are kept whole in tests/golden/operator.
+
+`cd tests && python -m unit.operator.manifest_cases` writes them.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from guildhall_operator.config import Config
+from guildhall_operator.plan import plan
+from guildhall_operator.records import ClaimRecord
+from unit.operator import kit
+
+FOLDER = Path(__file__).resolve().parents[2] / "golden" / "operator"
+CASES: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "archive": {"workspace": {"archive": {"configMap": "sources", "key": "repo.tar.gz", "stripComponents": 1}}},
+    "claim": {"workspace": {"claim": {"name": "repo", "subPath": "checkouts/one"}}},
+    "claim-with-consent": {"workspace": {"claim": {"name": "shared"}}},
+    "template": {
+        "workspace": {"template": {"claim": "repo"}, "storage": {"size": "5Gi", "class": "fast", "ephemeral": False}}
+    },
+    "everything": {
+        "workspace": {"storage": {"size": "2Gi"}},
+        "image": "reg/node:22",
+        "resources": {"cpu": "50m", "memory": "96Mi", "ephemeralStorage": "3Gi"},
+        "runtimeClassName": "gvisor",
+        "priority": "low",
+        "env": {"GREETING": 'say "hi" to $(HOME) & <you>', "LANG": "C.UTF-8"},
+        "budget": {"seconds": 120, "steps": 5, "tokens": 1000, "costMicroUSD": 10},
+        "mode": "scheduled",
+        "deliver": "none",
+        "private": True,
+        "retainSeconds": 600,
+        "concurrencyGroup": "nightly",
+    },
+}
+CLAIMS = {
+    "repo": ClaimRecord("repo", kit.NAMESPACE),
+    "shared": ClaimRecord("shared", kit.NAMESPACE, group_consent=True),
+}
+
+
+def config(case: str) -> Config:
+    if case != "everything":
+        return kit.config()
+    return kit.config(
+        runtimeClasses=["gvisor"],
+        priorities=["low"],
+        hostUsers=False,
+        storage={"class": "slow", "journalSize": "64Mi"},
+        isolation={"targets": [{"name": "metadata", "host": "192.0.2.9", "port": 80, "required": False}]},
+    )
+
+
+def manifests(case: str) -> list[dict[str, Any]]:
+    """Everything made for the Run of a case."""
+    labels = {"kueue.x-k8s.io/queue-name": "team"} if case == "everything" else {}
+    view = kit.run(CASES[case], labels=labels)
+    done = plan(view, kit.world(config=config(case), claims=CLAIMS), kit.START)
+    assert done.create, (case, done)
+    return json.loads(json.dumps(done.create))  # type: ignore[no-any-return]
+
+
+def write() -> None:
+    for case in CASES:
+        text = json.dumps(manifests(case), indent=2, sort_keys=True) + "\n"
+        (FOLDER / f"{case}.json").write_text(text)
+
+
+if __name__ == "__main__":
+    write()

@@ -1,0 +1,138 @@
+"""Acting: created once, status before deletion, and what a refusal does."""
+
+from typing import Any
+
+import pytest
+from guildhall_operator.actions import Deletion, EndPod, Note, Plan
+from guildhall_operator.apply import CreateRefused, Hands, SnapshotDiffers, apply, event_of
+from guildhall_operator.client import KubeError
+from guildhall_operator.plan import plan
+from guildhall_operator.store import Store
+from unit.operator import kit
+from unit.operator.fake_kube import FakeKube
+
+RUNS = f"/apis/guildhall.dev/v1alpha1/namespaces/{kit.NAMESPACE}/runs"
+
+
+def hands() -> tuple[Hands, FakeKube, list[dict[str, Any]]]:
+    kube, wrote = FakeKube(), list[dict[str, Any]]()
+    kube.put(f"{RUNS}/fix", kit.raw_run())
+    store = Store()
+
+    def remember(raw: Any) -> None:
+        wrote.append(dict(raw))
+        store.put_run(raw)
+
+    return Hands(kube, store, remember), kube, wrote
+
+
+def first() -> Plan:
+    return plan(kit.run(), kit.world(), kit.START)
+
+
+async def test_everything_is_made_once_and_in_order() -> None:
+    doing, kube, wrote = hands()
+    await apply(doing, kit.run(), first(), kit.START)
+    assert [(method, path.split("/")[-1]) for method, path, _ in kube.log] == [
+        ("POST", "configmaps"),
+        ("POST", "persistentvolumeclaims"),
+        ("POST", "jobs"),
+        ("PATCH", "status"),
+        ("POST", "events"),
+    ]
+    assert wrote[0]["status"]["phase"] == "Preparing"
+    kube.log.clear()
+    await apply(doing, kit.run(), first(), kit.START)
+    names = [path for path in kube.objects if "/jobs/" in path]
+    assert len(names) == 1
+
+
+async def test_a_job_and_a_status_are_known_before_the_watch_shows_them() -> None:
+    doing, _, _ = hands()
+    await apply(doing, kit.run(), first(), kit.START)
+    run = doing.store.runs[(kit.NAMESPACE, "fix")]
+    assert run.started
+    assert list(doing.store.jobs(run)) == [f"fix-{kit.UID}-a1"]
+
+
+async def test_status_is_written_before_anything_is_deleted() -> None:
+    doing, kube, _ = hands()
+    act = Plan(
+        status={"phase": "Failed"},
+        deletions=(Deletion("Job", kit.NAMESPACE, "j", "u"),),
+        end_pods=(EndPod(kit.NAMESPACE, "p"),),
+    )
+    kube.put(f"/apis/batch/v1/namespaces/{kit.NAMESPACE}/jobs/j", {"metadata": {}})
+    kube.put(f"/api/v1/namespaces/{kit.NAMESPACE}/pods/p", {"metadata": {"name": "p"}})
+    await apply(doing, kit.run(), act, kit.START)
+    assert [method for method, _, _ in kube.log] == ["PATCH", "PATCH", "DELETE"]
+    assert kube.log[-1][2] == {"propagationPolicy": "Background", "preconditions": {"uid": "u"}}
+    assert kube.log[1][2] == {"spec": {"activeDeadlineSeconds": 1}}
+
+
+async def test_what_is_gone_already_is_done() -> None:
+    doing, _, _ = hands()
+    act = Plan(
+        deletions=(Deletion("PersistentVolumeClaim", kit.NAMESPACE, "c"),), end_pods=(EndPod(kit.NAMESPACE, "p"),)
+    )
+    await apply(doing, kit.run(), act, kit.START)
+
+
+@pytest.mark.parametrize("code", [400, 403, 422])
+async def test_a_refused_object_is_a_refusal_and_nothing_after_it_is_done(code: int) -> None:
+    doing, kube, _ = hands()
+
+    def refuse(method: str, path: str) -> None:
+        if method == "POST" and path.endswith("/jobs"):
+            raise KubeError(code, "Forbidden", "exceeded quota: count/jobs.batch")
+
+    kube.refuse = refuse
+    with pytest.raises(CreateRefused, match="exceeded quota"):
+        await apply(doing, kit.run(), first(), kit.START)
+    assert not any(method == "PATCH" for method, _, _ in kube.log)
+
+
+async def test_an_api_server_in_trouble_is_not_a_refusal() -> None:
+    doing, kube, _ = hands()
+
+    def refuse(method: str, path: str) -> None:
+        if method == "POST":
+            raise KubeError(500, "InternalError", "etcd")
+
+    kube.refuse = refuse
+    with pytest.raises(KubeError):
+        await apply(doing, kit.run(), first(), kit.START)
+
+
+async def test_a_snapshot_of_an_older_guild_is_the_one_that_counts() -> None:
+    doing, _, _ = hands()
+    await apply(doing, kit.run(), first(), kit.START)
+    newer = {**kit.GUILD, "models": {"big": "scripted:other"}}
+    changed = plan(kit.run(), kit.world(guild=newer), kit.START)
+    assert changed.status is not None
+    with pytest.raises(SnapshotDiffers) as found:
+        await apply(doing, kit.run(), changed, kit.START)
+    assert found.value.digest == (first().status or {})["guildDigest"]
+
+
+def test_the_same_note_has_the_same_name_and_a_legal_one() -> None:
+    note = Note("Evicted", "m" * 5_000, warning=True, attempt=1)
+    long = kit.run(name="x" * 253)
+    one, two = event_of(long, note, kit.START), event_of(long, note, kit.at(60))
+    assert one["metadata"]["name"] == two["metadata"]["name"]
+    assert len(one["metadata"]["name"]) <= 253
+    assert len(one["message"]) <= 1_000
+    again = event_of(long, Note("Evicted", "m", warning=True, attempt=2), kit.START)
+    assert again["metadata"]["name"] != one["metadata"]["name"]
+
+
+async def test_a_note_that_cannot_be_posted_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    doing, kube, _ = hands()
+
+    def refuse(_method: str, path: str) -> None:
+        if path.endswith("/events"):
+            raise KubeError(403, "Forbidden", "no events here")
+
+    kube.refuse = refuse
+    await apply(doing, kit.run(), first(), kit.START)
+    assert "no events here" in caplog.text

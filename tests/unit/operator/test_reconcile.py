@@ -1,0 +1,288 @@
+"""The loop: a Run from created to removed against an API server of records; broken objects stay their own trouble."""
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+from guildhall_operator.client import KubeError
+from guildhall_operator.handlers import guild_event, run_event
+from guildhall_operator.metrics import Metrics
+from guildhall_operator.observe import Surroundings, World
+from guildhall_operator.queue import WorkQueue
+from guildhall_operator.reconcile import Reconciler
+from guildhall_operator.relist import relist
+from guildhall_operator.store import Store
+from unit.operator import kit
+from unit.operator.fake_kube import FakeKube
+
+RUNS = f"/apis/guildhall.dev/v1alpha1/namespaces/{kit.NAMESPACE}/runs"
+GUILDS = f"/apis/guildhall.dev/v1alpha1/namespaces/{kit.NAMESPACE}/guilds"
+
+
+class Story:
+    """A reconciler whose time and cluster the test moves."""
+
+    def __init__(self, **config: Any) -> None:
+        self.seconds = 0.0
+        self.kube = FakeKube()
+        around = Surroundings(kit.GATEWAY_IP, kit.TARGETS, 0.0)
+        self.store = Store()
+        self.reconciler = Reconciler(
+            self.kube,
+            World(self.store, kit.config(**config), around),
+            WorkQueue(self.monotonic),
+            Metrics(),
+            monotonic=self.monotonic,
+            wall=self.wall,
+        )
+        self.store.put_policy({**kit.policy(), "metadata": {"name": "guildhall-run", "namespace": kit.NAMESPACE}})
+        self.guild("pair", kit.GUILD)
+
+    def monotonic(self) -> float:
+        self.reconciler.world.around.canary_at = self.seconds
+        return self.seconds
+
+    def wall(self) -> datetime:
+        return kit.at(self.seconds)
+
+    def guild(self, name: str, spec: Any) -> None:
+        raw = {"metadata": {"name": name, "namespace": kit.NAMESPACE, "generation": 1}, "spec": spec}
+        guild_event(self.reconciler, "ADDED", self.kube.put(f"{GUILDS}/{name}", raw))
+
+    def create(self, name: str = "fix", uid: str = kit.UID, **spec: Any) -> None:
+        raw = self.kube.put(f"{RUNS}/{name}", kit.raw_run(spec, None, name, uid=uid))
+        run_event(self.reconciler, "ADDED", raw)
+
+    def change(self, name: str = "fix", **fields: Any) -> None:
+        """Somebody else's write, and its event."""
+        there = self.kube.objects[f"{RUNS}/{name}"]
+        changed = {key: {**there.get(key, {}), **value} for key, value in fields.items()}
+        run_event(self.reconciler, "MODIFIED", self.kube.put(f"{RUNS}/{name}", {**there, **changed}))
+
+    def pod(self, status: dict[str, Any], **spec: Any) -> None:
+        labels = {"guildhall.dev/run": kit.UID, "guildhall.dev/attempt": "1"}
+        meta = {"name": "fix-pod", "namespace": kit.NAMESPACE, "uid": kit.POD_UID, "labels": labels}
+        raw = {
+            "metadata": meta,
+            "spec": {"nodeName": "node1", "activeDeadlineSeconds": 3_660, **spec},
+            "status": status,
+        }
+        self.kube.put(f"/api/v1/namespaces/{kit.NAMESPACE}/pods/fix-pod", raw)
+        self.reconciler.look_at(self.store.put_pod(raw))
+
+    async def work(self, until: Callable[[], bool] = lambda: False) -> None:
+        """Works the queue empty, as a worker would."""
+        queue = self.reconciler.queue
+        while (key := queue.take()) is not None and not until():
+            try:
+                await self.reconciler.reconcile(key)
+                queue.succeeded(key)
+            except KubeError:
+                queue.failed(key)
+            finally:
+                queue.done(key)
+
+    def status(self, name: str = "fix") -> dict[str, Any]:
+        found: dict[str, Any] = self.kube.objects[f"{RUNS}/{name}"].get("status", {})
+        return found
+
+    def writes(self) -> int:
+        """Writes of the operator so far, Events apart."""
+        return sum(1 for _, path, _ in self.kube.log if not path.endswith("/events"))
+
+
+def terminated(message: str, began: float, ended: float) -> dict[str, Any]:
+    times = {"startedAt": kit.stamp(kit.at(began)), "finishedAt": kit.stamp(kit.at(ended))}
+    return {"terminated": {"exitCode": 0, "reason": "Completed", "message": message, **times}}
+
+
+def containers(executor: dict[str, Any]) -> dict[str, Any]:
+    prepare = {"name": "prepare", "state": terminated(kit.PASSED, 2, 4)}
+    return {"initContainerStatuses": [prepare], "containerStatuses": [{"name": "executor", "state": executor}]}
+
+
+async def test_a_whole_run_costs_few_writes_and_a_finished_one_none() -> None:
+    story = Story()
+    await story.work()
+    story.kube.log.clear()
+    story.create(workspace={"storage": {}}, ttlSecondsAfterFinished=600)
+    await story.work()
+    story.seconds = 2
+    story.pod({"phase": "Pending"})
+    await story.work()
+    assert story.status()["attempts"][0]["podUid"] == kit.POD_UID
+    story.seconds = 5
+    story.pod({"phase": "Running", **containers({"running": {"startedAt": kit.stamp(kit.at(5))}})})
+    await story.work()
+    assert story.status()["phase"] == "Running"
+    story.seconds = 20
+    story.pod({"phase": "Succeeded", **containers(terminated(kit.executor_says(), 5, 20))})
+    await story.work()
+    assert story.status()["phase"] == "Succeeded"
+    story.change(status={"archive": {"storedSeq": 7}})
+    await story.work()
+    assert {item["type"]: item["status"] for item in story.status()["conditions"]}["Sealed"] == "True"
+    assert story.writes() <= 14
+    before = story.writes()
+    for seconds in (60, 120, 500):
+        story.seconds = seconds
+        await relist(story.reconciler, kit.NAMESPACE, expect=False)
+        await story.work()
+    assert story.writes() == before
+    story.seconds = 700
+    await story.work()
+    assert f"{RUNS}/fix" not in story.kube.objects
+
+
+async def test_a_broken_huge_or_wrongly_typed_run_fails_alone() -> None:
+    story = Story()
+    story.create("wrong", "u-wrong", task=7, workspace="none")
+    story.create("huge", "u-huge", task="x" * 600_000)
+    story.create("odd", "u-odd", guild={"roles": [None]}, env=[1])
+    story.create()
+    await story.work()
+    assert story.status("wrong")["reason"] == "SpecInvalid"
+    assert story.status("huge")["reason"] == "SpecInvalid"
+    assert story.status("odd")["phase"] == "Failed"
+    assert story.status()["phase"] == "Preparing"
+
+
+async def test_two_runs_never_get_one_place() -> None:
+    story = Story(maxConcurrentRuns=1)
+    story.create("a", "u-a")
+    story.create("b", "u-b")
+    await story.work()
+    phases = sorted(story.status(name)["phase"] for name in "ab")
+    assert phases == ["Preparing", "Queued"]
+    first, second = ("a", "b") if story.status("a")["phase"] == "Preparing" else ("b", "a")
+    story.change(first, spec={"cancel": True})
+    await story.work()
+    assert story.status(first)["phase"] == "Cancelled"
+    assert story.status(second)["phase"] == "Preparing"
+
+
+async def test_places_are_not_given_away_twice_by_workers_at_once() -> None:
+    story = Story(maxConcurrentRuns=3)
+    for number in range(12):
+        story.create(f"r{number}", f"u-{number}")
+    workers = [asyncio.create_task(story.reconciler.work()) for _ in range(8)]
+    async with asyncio.timeout(5):
+        while any(not story.status(f"r{number}") for number in range(12)):
+            await asyncio.sleep(0)
+    for worker in workers:
+        worker.cancel()
+    jobs = [path for path in story.kube.objects if "/jobs/" in path]
+    assert len(jobs) == 3
+
+
+async def test_cancelled_runs_in_the_queue_never_get_a_pod() -> None:
+    story = Story(maxConcurrentRuns=2)
+    for number in range(10):
+        story.create(f"r{number}", f"u-{number}")
+    await story.work()
+    for number in range(10):
+        story.change(f"r{number}", spec={"cancel": True})
+    await story.work()
+    assert len([path for path in story.kube.objects if "/jobs/" in path]) <= 2
+    assert {story.status(f"r{number}")["phase"] for number in range(10)} == {"Cancelled"}
+
+
+async def test_a_quota_on_our_objects_is_waited_out() -> None:
+    story = Story()
+
+    def refuse(method: str, path: str) -> None:
+        if method == "POST" and path.endswith("/jobs"):
+            raise KubeError(403, "Forbidden", "exceeded quota: jobs")
+
+    story.kube.refuse = refuse
+    story.create()
+    await story.work()
+    assert (story.status()["phase"], story.status()["reason"]) == ("Queued", "QuotaExceeded")
+    story.kube.refuse = lambda _method, _path: None
+    story.seconds = 6
+    await story.work()
+    assert story.status()["phase"] == "Preparing"
+
+
+async def test_an_api_server_in_trouble_is_tried_again() -> None:
+    story = Story()
+
+    def refuse(method: str, path: str) -> None:
+        if method == "PATCH":
+            raise KubeError(500, "InternalError", "etcd")
+
+    story.kube.refuse = refuse
+    story.create()
+    await story.work()
+    assert story.status() == {}
+    story.kube.refuse = lambda _method, _path: None
+    story.seconds = 1
+    await story.work()
+    assert story.status()["phase"] == "Preparing"
+    assert len([path for path in story.kube.objects if "/jobs/" in path]) == 1
+
+
+async def test_a_crash_between_job_and_status_makes_no_second_job() -> None:
+    story = Story()
+    story.create()
+    await story.work()
+    story.kube.objects[f"{RUNS}/fix"]["status"] = {}
+    again = Story()
+    again.kube = story.kube
+    again.reconciler.kube = story.kube
+    await relist(again.reconciler, kit.NAMESPACE, expect=False)
+    await again.work()
+    assert len([path for path in story.kube.objects if "/jobs/" in path]) == 1
+    assert again.status()["attempts"][0]["number"] == 1
+
+
+async def test_a_guild_gets_its_status_once() -> None:
+    story = Story()
+    story.guild("bad", {"roles": 3})
+    await story.work()
+    good = story.kube.objects[f"{GUILDS}/pair"]["status"]
+    assert good["conditions"][0]["reason"] == "Accepted"
+    assert len(good["digest"]) == 64
+    assert {"name": "coder", "tools": ["read_file", "run_shell", "finish"]} in good["roles"]
+    bad = story.kube.objects[f"{GUILDS}/bad"]["status"]
+    assert bad["conditions"][0]["reason"] == "GuildInvalid"
+    assert bad["conditions"][0]["message"]
+    before = story.writes()
+    await relist(story.reconciler, kit.NAMESPACE, expect=False)
+    await story.work()
+    assert story.writes() == before
+
+
+async def test_a_guild_that_comes_late_lets_its_run_start() -> None:
+    story = Story()
+    story.create(guildRef={"name": "late"})
+    await story.work()
+    assert story.status().get("phase") == "Pending"
+    story.guild("late", kit.GUILD)
+    await story.work()
+    assert story.status()["phase"] == "Preparing"
+
+
+async def test_a_run_deleted_under_our_hands_is_forgotten() -> None:
+    story = Story()
+    story.create()
+    del story.kube.objects[f"{RUNS}/fix"]
+    await story.work()
+    assert story.store.runs == {}
+
+
+async def test_a_worker_survives_what_it_cannot_understand() -> None:
+    story = Story()
+    story.create()
+
+    def refuse(_method: str, _path: str) -> None:
+        raise ZeroDivisionError
+
+    story.kube.refuse = refuse
+    worker = asyncio.create_task(story.reconciler.work())
+    async with asyncio.timeout(5):
+        while not story.reconciler.queue._later:
+            await asyncio.sleep(0)
+    assert not worker.done()
+    worker.cancel()

@@ -1,0 +1,120 @@
+"""A live copy lists again after everything that could have made it wrong, and says when it is deaf."""
+
+import asyncio
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from guildhall_operator import reflector as module
+from guildhall_operator.client import KubeError
+from guildhall_operator.reflector import DEAF_SECONDS, Reflector, Sink
+from unit.operator.fake_kube import FakeKube
+from unit.operator.test_queue import Clock
+
+PATH = "/api/v1/namespaces/team-a/pods"
+
+
+def named(name: str, version: int) -> dict[str, Any]:
+    return {"metadata": {"name": name, "namespace": "team-a", "resourceVersion": str(version)}}
+
+
+def event(kind: str, name: str = "p", version: int = 200) -> dict[str, Any]:
+    return {"type": kind, "object": named(name, version)}
+
+
+class Copy:
+    """What the sink was told."""
+
+    def __init__(self) -> None:
+        self.lists: list[list[str]] = []
+        self.changes: list[tuple[str, str]] = []
+
+    def sink(self) -> Sink:
+        def name(raw: dict[str, Any]) -> str:
+            return str(raw["metadata"]["name"])
+
+        return Sink(
+            lambda raws: self.lists.append(sorted(name(raw) for raw in raws)),
+            lambda kind, raw: self.changes.append((kind, name(raw))),
+        )
+
+
+async def follow(streams: Iterable[list[Any]], monkeypatch: pytest.MonkeyPatch, lists: int) -> tuple[FakeKube, Copy]:
+    monkeypatch.setattr(module, "BACKOFF_FIRST_SECONDS", 0.0)
+    kube, copy = FakeKube(), Copy()
+    kube.put(f"{PATH}/one", named("one", 1))
+    kube.streams = [list(stream) for stream in streams]
+    task = asyncio.create_task(Reflector(kube, PATH, copy.sink()).run())
+    async with asyncio.timeout(5):
+        while len(copy.lists) < lists or kube.streams:
+            await asyncio.sleep(0)
+        for _ in range(20):
+            await asyncio.sleep(0)
+    task.cancel()
+    return kube, copy
+
+
+async def test_events_reach_the_sink_and_bookmarks_only_move_the_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = [event("ADDED", "two", 201), event("BOOKMARK", "", 205), event("DELETED", "two", 206)]
+    kube, copy = await follow([stream, []], monkeypatch, 1)
+    assert copy.lists == [["one"]]
+    assert copy.changes == [("ADDED", "two"), ("DELETED", "two")]
+    assert [params["resourceVersion"] for params in kube.watched][:2] == ["101", "206"]
+
+
+GONE = {"type": "ERROR", "object": {"code": 410, "reason": "Expired"}}
+BREAKS: dict[str, list[Any]] = {
+    "410 as an event": [GONE],
+    "410 as an answer": [KubeError(410, "Expired", "too old")],
+    "another error event": [{"type": "ERROR", "object": {"code": 500}}],
+    "a lost connection": [KubeError(0, "Unreachable", "reset")],
+    "an unreadable event": [{"type": "ADDED", "object": "nonsense"}],
+    "an unknown type": [{"type": "RENAMED", "object": {}}],
+    "forbidden": [KubeError(403, "Forbidden", "no")],
+}
+
+
+@pytest.mark.parametrize("case", BREAKS)
+async def test_a_broken_watch_is_listed_again(case: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    _, copy = await follow([BREAKS[case], [event("ADDED", "after", 300)]], monkeypatch, 2)
+    assert copy.lists == [["one"], ["one"]]
+    assert copy.changes == [("ADDED", "after")]
+
+
+async def test_an_ended_watch_goes_on_without_a_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, copy = await follow([[], [], [event("ADDED", "x")]], monkeypatch, 1)
+    assert copy.lists == [["one"]]
+    assert copy.changes == [("ADDED", "x")]
+
+
+async def test_silence_is_a_problem_and_hearing_again_is_none() -> None:
+    clock = Clock()
+    kube = FakeKube()
+    reflector = Reflector(kube, PATH, Copy().sink(), clock=clock)
+    assert reflector.problem() == ""
+    clock.now = DEAF_SECONDS + 1
+    assert "has heard nothing" in reflector.problem()
+    task = asyncio.create_task(reflector.run())
+    await asyncio.wait_for(reflector.synced.wait(), 1)
+    assert reflector.problem() == ""
+    task.cancel()
+
+
+async def test_a_server_that_always_refuses_turns_it_deaf(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BACKOFF_FIRST_SECONDS", 0.0)
+    clock, kube = Clock(), FakeKube()
+
+    def refuse(_method: str, _path: str) -> None:
+        clock.now += 10
+        raise KubeError(403, "Forbidden", "watch taken away")
+
+    kube.refuse = refuse
+    reflector = Reflector(kube, PATH, Copy().sink(), clock=clock)
+    task = asyncio.create_task(reflector.run())
+    async with asyncio.timeout(5):
+        while not reflector.problem():
+            await asyncio.sleep(0)
+    kube.refuse = lambda _method, _path: None
+    await asyncio.wait_for(reflector.synced.wait(), 1)
+    assert reflector.problem() == ""
+    task.cancel()
