@@ -24,6 +24,7 @@ TOOL_LABELS: Final[dict[str, str]] = {
 REASON_TEXTS: Final[dict[str, str]] = {
     "Pending": "Not looked at yet",
     "Accepted": "Accepted",
+    "SpecInvalid": "The Run asks for what cannot be",
     "GuildInvalid": "The Guild breaks a rule",
     "GuildNotFound": "There is no Guild of that name",
     "GuildNotAccepted": "The Guild is not accepted yet",

@@ -1,6 +1,5 @@
 """Lists of Runs, one Run, and what a person needs to choose the next: the configuration."""
 
-from importlib.metadata import version
 from typing import Annotated, Final, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -13,6 +12,7 @@ from guildhall_contracts.policy import BUILT_IN_TOOLS
 from guildhall_contracts.run import RunSpec
 from pydantic import ValidationError
 
+from guildhall_api import VERSION
 from guildhall_api.history import ListFilter
 from guildhall_api.labels import REASON_TEXTS, TOOL_LABELS
 from guildhall_api.problems import Refused
@@ -43,7 +43,7 @@ async def get_config(request: Request) -> ConsoleConfig:
     guilds_in = await _namespaces(services, person, "guilds")
     found = [guild for (namespace, _), guild in sorted(services.keeper.guilds.items()) if namespace in guilds_in]
     return ConsoleConfig(
-        version=version("guildhall-api"), user=person.user, namespaces=await _namespaces(services, person, "runs"),
+        version=VERSION, user=person.user, namespaces=await _namespaces(services, person, "runs"),
         guilds=[view for guild in found if (view := _guild_view(guild)) is not None], tools=_tools(),
         reasons=dict(REASON_TEXTS), images=services.config.images,
         isolation_required=services.config.isolation_required, sign_in=services.config.sign_in.mode,
