@@ -1,0 +1,191 @@
+// A small api over fixture frames: the same answers in the development page and behind the tests' server.
+import { close, foldAll } from "../src/fold.js";
+import { modelToWire } from "../src/model.js";
+import { askingRun, failedRun, goodRun, longRun, PATCH, TASK, UID } from "./frames.js";
+
+const TOOLS = [
+  ["read_file", "Read file", "read"], ["list_files", "List files", "read"], ["search_files", "Search files", "read"], ["write_file", "Write file", "write"],
+  ["edit_file", "Edit file", "write"], ["run_shell", "Run shell", "write"], ["update_plan", "Update plan", "read"], ["delegate", "Delegate", "read"],
+  ["ask_human", "Ask a person", "read"], ["finish", "Finish", "read"], ["deploy_service", "Deploy service", "consequential"],
+];
+const GUILD = {
+  namespace: "demo", name: "repair", accepted: true, digest: "7".repeat(64),
+  spec: {
+    entryRole: "planner", models: { main: "scripted:repair" },
+    roles: [
+      { name: "planner", label: "Planner", description: "Finds the cause and plans.", prompt: "…", model: "main", tools: ["list_files", "search_files", "read_file", "update_plan", "delegate", "ask_human", "finish"], delegates: ["coder", "reviewer"] },
+      { name: "coder", label: "Coder", description: "Makes the change.", prompt: "…", model: "main", tools: ["read_file", "search_files", "edit_file", "write_file", "run_shell", "finish"] },
+      { name: "reviewer", label: "Reviewer", description: "Reads the change as a stranger would.", prompt: "…", model: "main", tools: ["read_file", "run_shell", "deploy_service", "finish"] },
+      { name: "warden", label: "Warden", description: "Wakes when somebody goes in circles.", prompt: "…", model: "main", tools: ["recent_role_tool_calls", "trigger_interrupt"], handler: { on: "loop" } },
+    ],
+  },
+};
+
+const CONFIG = {
+  version: "0.1.0", user: "jane@example.test", namespaces: ["demo", "team-a"], isolationRequired: true, signIn: "token", images: ["python:3.11-slim-bookworm"],
+  guilds: [GUILD, { namespace: "demo", name: "draft", accepted: false, message: "role 'coder': unknown tool 'shell'", spec: { ...GUILD.spec, roles: [] } }],
+  tools: TOOLS.map(([name, label, effect]) => ({ name, label, effect })),
+  reasons: { IsolationNotEnforced: "This cluster does not enforce the network policy", QuotaExceeded: "The namespace's quota is full", ProviderFailed: "The model provider failed", Completed: "Completed", Cancelled: "Stopped by a person" },
+};
+
+const summaryOf = (name, uid, fields) => ({
+  id: `demo.${name}`, uid, namespace: "demo", name, label: name, phase: "Running", guild: "repair", task: TASK, createdAt: "2026-01-05T14:01:52Z", startedAt: "2026-01-05T14:02:00Z", awaiting: 0, live: true, ...fields,
+});
+
+/**
+ * A backend with runs on fixture frames. `handle(method, url, body)` gives {status, json | text}; `subscribe(id, after, send)`
+ * plays a run's stream. `live: {upTo}` shows only the first events of the live run until `advance()` is called.
+ */
+export function createBackend({ upTo = 34, signedIn = true, longCount = 0 } = {}) {
+  const state = { signedIn, acts: [], upTo, cancelled: false, listeners: new Set(), failStream: 0 };
+  const runs = new Map();
+  const put = (name, uid, events, fields) => runs.set(`demo.${name}`, { events, summary: summaryOf(name, uid, fields) });
+  put("fix-slug", UID, goodRun(UID), {});
+  put("ask-first", "uid-ask", askingRun("uid-ask"), { phase: "AwaitingHuman", awaiting: 1, summary: "Wants to know about the public signature" });
+  put("provider-gone", "uid-failed", failedRun("uid-failed"), { phase: "Failed", reason: "ProviderFailed", message: "The provider answered 503 four times.", endedAt: "2026-01-05T14:03:10Z", usage: { calls: 2, tokens: 7010, cachedPromptTokens: 2900, outputTokens: 204, costMicroUSD: 18500 } });
+  put("not-shut-in", "uid-open", [], { phase: "Failed", reason: "IsolationNotEnforced", message: "The canary at the gateway's port 8444 answered: this cluster does not enforce network policies. Install an enforcing network plugin.", startedAt: undefined, endedAt: "2026-01-05T13:00:10Z" });
+  put("yesterday", "uid-old", goodRun("uid-old"), { phase: "Succeeded", reason: "Completed", live: false, summary: "slug() now cuts at the limit; suite green (10 passed)", createdAt: "2026-01-04T09:11:00Z", startedAt: "2026-01-05T14:02:00Z", endedAt: "2026-01-05T14:02:51Z", usage: { calls: 8, tokens: 21730, cachedPromptTokens: 10700, outputTokens: 668, costMicroUSD: 49000 }, changes: { files: 3, added: 7, removed: 4 } });
+  if (longCount > 0) put("long", "uid-long", longRun(longCount, "uid-long"), { summary: "A long run" });
+
+  const visible = (id) => {
+    const run = runs.get(id);
+    return id === "demo.fix-slug" ? run.events.slice(0, state.upTo) : run.events;
+  };
+
+  function modelOf(id) {
+    const model = foldAll(structuredClone(visible(id)));
+    const { summary } = runs.get(id);
+    if (["Failed", "Cancelled"].includes(summary.phase)) close(model, summary.endedAt ?? "2026-01-05T14:03:00.000Z", summary.phase.toLowerCase());
+    return modelToWire(model);
+  }
+
+  function summary(id) {
+    const { summary: base } = runs.get(id);
+    if (id !== "demo.fix-slug") return base;
+    const whole = state.upTo >= runs.get(id).events.length;
+    if (state.cancelled) return { ...base, phase: "Cancelled", reason: "Cancelled", endedAt: "2026-01-05T14:02:40Z" };
+    return whole ? { ...base, phase: "Succeeded", reason: "Completed", endedAt: "2026-01-05T14:02:51Z", summary: "slug() now cuts at the limit; suite green (10 passed)", changes: { files: 3, added: 7, removed: 4 } } : base;
+  }
+
+  function ledger(model) {
+    const { metrics, scripted } = model.run;
+    return { totals: { calls: 1, tokens: metrics.tokens, cachedPromptTokens: metrics.cachedPromptTokens, outputTokens: metrics.outputTokens, costMicroUSD: metrics.costMicroUSD }, calls: [], scripted };
+  }
+
+  const problem = (status, title, detail = "") => ({ status, json: { type: "about:blank", title, status, detail } });
+
+  function handle(method, url, body) {
+    const { pathname, searchParams } = new URL(url, "http://fixture");
+    if (pathname === "/api/session") return session(method, body);
+    if (!state.signedIn) return problem(401, "Not signed in");
+    if (pathname === "/api/config") return { status: 200, json: CONFIG };
+    if (pathname === "/api/runs") return method === "GET" ? list(searchParams) : create(body, searchParams);
+    const [, , , rawId = "", rest = "", op = ""] = pathname.split("/");
+    const id = decodeURIComponent(rawId);
+    if (!runs.has(id)) return problem(404, "No such run", `There is no run ${id}.`);
+    return runRoute(method, id, rest, op, searchParams, body);
+  }
+
+  function session(method, body) {
+    if (method === "DELETE") {
+      state.signedIn = false;
+      return { status: 204 };
+    }
+    if (method === "POST") {
+      if (body?.token !== "good-token") return problem(401, "Not signed in", "The cluster did not accept the token.");
+      state.signedIn = true;
+    }
+    return state.signedIn ? { status: 200, json: { user: CONFIG.user } } : problem(401, "Not signed in");
+  }
+
+  function list(params) {
+    const q = (params.get("q") ?? "").toLowerCase();
+    const all = [...runs.keys()].map(summary).filter((run) => `${run.label} ${run.summary ?? ""} ${run.task}`.toLowerCase().includes(q));
+    return { status: 200, json: { runs: all } };
+  }
+
+  function create(body, params) {
+    if (!body?.spec?.task) return problem(422, "The run breaks the contract", "spec.task: a task is needed");
+    if (body.name === "taken") return problem(409, "The name is taken", "A run named taken exists in demo; choose another name.");
+    state.acts.push({ create: body, dryRun: params.get("dryRun") === "true" });
+    const json = { id: "demo.fix-slug", uid: UID, manifest: `apiVersion: guildhall.dev/v1alpha1\nkind: Run\n# defaulted by the cluster\nspec:\n  task: ${JSON.stringify(body.spec.task)}\n`, warnings: [] };
+    return { status: params.get("dryRun") === "true" ? 200 : 201, json };
+  }
+
+  function runRoute(method, id, rest, op, params, body) {
+    const events = visible(id);
+    if (method === "POST") return act(id, rest, body);
+    switch (rest) {
+      case "":
+        return { status: 200, json: { summary: summary(id), spec: { guildRef: { name: "repair" }, task: TASK, workspace: { archive: { configMap: "textkit", key: "workspace.tar.gz" } } }, conditions: [], lastSeq: events.length, sealed: false, may: ["cancel", "interrupt"] } };
+      case "flow": {
+        const model = modelOf(id);
+        return { status: 200, json: { model, ledger: model.run.scripted ? ledger(model) : undefined, summary: summary(id) } };
+      }
+      case "events": {
+        const after = Number(params.get("after") ?? 0);
+        const page = events.filter((event) => event.seq > after).slice(0, Number(params.get("limit") ?? 100));
+        const last = page.at(-1)?.seq ?? after;
+        return { status: 200, json: { events: page, unreadable: [], last, end: last >= events.length && summary(id).phase !== "Running" } };
+      }
+      case "operations":
+        return { status: 200, json: { events: events.filter((event) => event.op === op), unreadable: [], last: events.length, end: true } };
+      case "changes":
+        return { status: 200, json: events.some((event) => event.type === "changes.updated") ? { patchSHA256: "9".repeat(64), patch: PATCH, files: events.findLast((event) => event.type === "changes.updated").files, omitted: [], message: "" } : { files: [], omitted: [], message: "" } };
+      case "patch":
+        return { status: 200, text: PATCH, headers: { "Content-Disposition": "attachment; filename=run.patch" } };
+      default:
+        return problem(404, "No such path");
+    }
+  }
+
+  function act(id, rest, body) {
+    if (rest !== "cancel" && rest !== "interrupt") return problem(404, "No such path");
+    state.acts.push({ [rest]: body, id });
+    if (id === "demo.fix-slug") {
+      state.cancelled = true;
+      const last = state.upTo;
+      const ts = new Date(Date.parse(runs.get(id).events[last - 1].ts) + 900).toISOString();
+      runs.get(id).events.splice(last, Infinity, { v: 1, run: UID, attempt: 1, seq: last + 1, ts, type: "run.finished", op: `o${last + 1}`, parent: "o1", role: "planner", source: "role:planner", destination: "human", title: "Result", outcome: "cancelled", error: { kind: "interrupted", message: "Stopped by a person.", retryable: false, actor: "nobody", detail: {} } });
+      setTimeout(() => advance(1), 300);
+    }
+    return { status: 202, json: { id: "i1" } };
+  }
+
+  /** Lets the next `count` events of the live run happen, for every open stream. */
+  function advance(count = 1) {
+    const { events } = runs.get("demo.fix-slug");
+    const fresh = events.slice(state.upTo, state.upTo + count);
+    state.upTo = Math.min(events.length, state.upTo + count);
+    for (const listener of state.listeners) listener("demo.fix-slug", fresh);
+    return fresh.length;
+  }
+
+  /** Plays one run's stream into `send(event, data, id)`; gives the function that ends it. */
+  function subscribe(id, after, send) {
+    send("status", summary(id));
+    let sent = Number.parseInt(after, 10) || 0;
+    const deliver = (events) => {
+      const fresh = events.filter((event) => event.seq > sent);
+      if (fresh.length === 0) return;
+      sent = fresh.at(-1).seq;
+      send("events", fresh, `${sent}.0`);
+      if (fresh.some((event) => event.type === "run.finished")) {
+        send("status", summary(id));
+        send("end", { lastSeq: sent });
+      }
+    };
+    deliver(visible(id));
+    if (!["Running", "AwaitingHuman"].includes(summary(id).phase)) send("end", { lastSeq: sent });
+    const listener = (runId, fresh) => runId === id && deliver(fresh);
+    state.listeners.add(listener);
+    return () => state.listeners.delete(listener);
+  }
+
+  /** Puts any events in front of the console, as a hostile log would. */
+  function replaceEvents(id, events) {
+    runs.get(id).events = events;
+  }
+
+  return { handle, subscribe, advance, replaceEvents, state, runs };
+}

@@ -1,0 +1,41 @@
+// The development page: the real console on fixture frames, with no server. Buttons let the run go on.
+import { createBackend } from "./backend.js";
+
+const backend = createBackend({ longCount: new URLSearchParams(location.search).has("long") ? 40000 : 0 });
+
+globalThis.fetch = async (path, init = {}) => {
+  const answer = backend.handle(init.method ?? "GET", path, init.body ? JSON.parse(init.body) : undefined);
+  return new Response(answer.status === 204 ? null : answer.text ?? JSON.stringify(answer.json), { status: answer.status });
+};
+
+globalThis.EventSource = class extends EventTarget {
+  constructor(path) {
+    super();
+    this.readyState = 0;
+    const url = new URL(path, location.href);
+    setTimeout(() => {
+      if (this.readyState === 2) return;
+      this.readyState = 1;
+      this.onopen?.({});
+      this.stop = backend.subscribe(decodeURIComponent(url.pathname.split("/")[3]), url.searchParams.get("after") ?? "0", (type, data, id) => {
+        if (this.readyState === 1) this.dispatchEvent(new MessageEvent(type, { data: JSON.stringify(data), lastEventId: id ?? "" }));
+      });
+    }, 60);
+  }
+
+  close() {
+    this.readyState = 2;
+    this.stop?.();
+  }
+};
+
+let playing = null;
+document.getElementById("step").onclick = () => backend.advance(1);
+document.getElementById("play").onclick = (event) => {
+  if (playing !== null) clearInterval(playing);
+  playing = playing === null ? setInterval(() => backend.advance(1), 450) : null;
+  event.target.textContent = playing === null ? "Play" : "Pause";
+};
+
+if (location.hash === "") location.hash = "#/runs/demo.fix-slug";
+await import("../src/main.js");

@@ -1,0 +1,76 @@
+// Numbers, times and money as a person reads them. Unknown is "–", never 0.
+import { stampMs } from "./model.js";
+
+export const UNKNOWN = "–";
+
+const known = (value) => typeof value === "number" && Number.isFinite(value);
+
+/** 41234 -> "41k", 1250000 -> "1.3M". */
+export function count(value) {
+  if (!known(value)) return UNKNOWN;
+  if (value < 1000) return String(value);
+  if (value < 10000) return `${(value / 1000).toFixed(1).replace(/\.0$/, "")}k`;
+  if (value < 999500) return `${Math.round(value / 1000)}k`;
+  return `${(value / 1e6).toFixed(1).replace(/\.0$/, "")}M`;
+}
+
+/** Micro-USD -> "$0.38"; below a cent "$0.0012"; null -> "–". */
+export function money(microUsd) {
+  if (!known(microUsd)) return UNKNOWN;
+  const dollars = microUsd / 1e6;
+  return microUsd !== 0 && microUsd < 10000 ? `$${dollars.toFixed(4)}` : `$${dollars.toFixed(2)}`;
+}
+
+/** Seconds -> "0.4 s", "12 s", "4 min 05 s", "2 h 03 min". */
+export function duration(seconds) {
+  if (!known(seconds)) return UNKNOWN;
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  if (whole < 3600) return `${Math.floor(whole / 60)} min ${two(whole % 60)} s`;
+  return `${Math.floor(whole / 3600)} h ${two(Math.floor((whole % 3600) / 60))} min`;
+}
+
+/** Seconds -> "00:07:12". */
+export function clock(seconds) {
+  if (!known(seconds)) return UNKNOWN;
+  const whole = Math.max(0, Math.floor(seconds));
+  return `${two(Math.floor(whole / 3600))}:${two(Math.floor(whole / 60) % 60)}:${two(whole % 60)}`;
+}
+
+const two = (value) => String(value).padStart(2, "0");
+
+/** A stamp as local "14:02:31". */
+export function timeOfDay(stamp) {
+  const at = msOf(stamp);
+  if (at === null) return UNKNOWN;
+  const date = new Date(at);
+  return `${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
+}
+
+/** A stamp as local "3 Jan 14:02". */
+export function dayAndTime(stamp) {
+  const at = msOf(stamp);
+  if (at === null) return UNKNOWN;
+  const date = new Date(at);
+  const month = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"][date.getMonth()];
+  return `${date.getDate()} ${month} ${two(date.getHours())}:${two(date.getMinutes())}`;
+}
+
+/** Milliseconds of any stamp the api sends (with or without fractions), or null. */
+export function msOf(stamp) {
+  if (typeof stamp !== "string") return null;
+  const exact = stampMs(stamp);
+  if (exact !== null) return exact;
+  const loose = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.test(stamp) ? Date.parse(stamp) : NaN;
+  return Number.isNaN(loose) ? null : loose;
+}
+
+/** Seconds from one stamp to another, or to `nowMs`; null when the start is unknown. */
+export function secondsBetween(start, end, nowMs) {
+  const begun = msOf(start);
+  const done = msOf(end) ?? nowMs;
+  return begun === null ? null : Math.max(0, (done - begun) / 1000);
+}
+
+export const plural = (amount, one, many = `${one}s`) => `${amount.toLocaleString("en")} ${amount === 1 ? one : many}`;

@@ -1,0 +1,64 @@
+// The one registry of words for machine ids: no view shows an id where a label exists.
+import { listOf, recordOf, text } from "./safe.js";
+
+const KINDS = {
+  task: "Task", delegation: "Delegation", model: "Model call", tool: "Tool call", question: "Question",
+  approval: "Approval", inquiry: "Inquiry", interrupt: "Interrupt", plan: "Plan", result: "Result",
+};
+const OUTCOMES = { active: "Running", success: "Done", error: "Failed", cancelled: "Cancelled" };
+const STATUSES = {
+  pending: "Waiting", running: "Running", awaiting: "Needs a person", succeeded: "Succeeded", failed: "Failed", cancelled: "Cancelled",
+};
+const PHASES = {
+  Pending: "Waiting", Queued: "Queued", Preparing: "Preparing", Running: "Running", AwaitingHuman: "Needs a person",
+  Succeeded: "Succeeded", Failed: "Failed", Cancelled: "Cancelled",
+};
+const PHASE_STATUS = {
+  Pending: "pending", Queued: "pending", Preparing: "pending", Running: "running", AwaitingHuman: "awaiting",
+  Succeeded: "succeeded", Failed: "failed", Cancelled: "cancelled",
+};
+const TOOLS = {
+  read_file: "Read file", list_files: "List files", search_files: "Search files", write_file: "Write file", edit_file: "Edit file",
+  run_shell: "Run shell", run_code: "Run code", ask_human: "Ask a person", delegate: "Delegate", update_plan: "Update plan",
+  finish: "Finish", list_role_messages: "List messages", read_message_window: "Read messages", search_role_blocks: "Search messages",
+  recent_role_tool_calls: "Recent tool calls", trigger_interrupt: "Interrupt a role",
+};
+const EFFECTS = { read: "reads", write: "changes the workspace", consequential: "acts outside, needs approval" };
+
+/** An id as words: "deep-reviewer" is "Deep reviewer". */
+export function humanised(id) {
+  const words = text(id, 120).replace(/[-_]+/g, " ").trim();
+  return words === "" ? "Unknown" : words[0].toUpperCase() + words.slice(1);
+}
+
+/**
+ * Resolves labels from `/api/config` and the roles a Run declared. Every function takes any value and gives a
+ * bounded string fit for a text node.
+ */
+export function createLabels(config, run) {
+  const tools = new Map(listOf(recordOf(config).tools).map((face) => [recordOf(face).name, recordOf(face)]));
+  const roles = new Map(listOf(recordOf(run).roles).map((face) => [recordOf(face).name, recordOf(face).label]));
+  const reasons = recordOf(recordOf(config).reasons);
+  const from = (table, key) => (Object.hasOwn(table, key) ? table[key] : humanised(key));
+  const role = (name) => text(roles.get(name) || "", 80) || humanised(name);
+  const tool = (name) => text(tools.get(name)?.label || "", 80) || from(TOOLS, String(name));
+  return {
+    role,
+    tool,
+    participant(id) {
+      const [kind, name] = text(id, 120).split(":", 2);
+      if (kind === "human") return "The human";
+      if (kind === "tools") return "Tools";
+      return kind === "role" ? role(name) : kind === "tool" ? tool(name) : humanised(id);
+    },
+    effect: (name) => from(EFFECTS, tools.get(name)?.effect ?? "read"),
+    reason: (name) => text(reasons[name] || "", 300),
+    kind: (name) => from(KINDS, name),
+    outcome: (name) => from(OUTCOMES, name),
+    status: (name) => from(STATUSES, name),
+    phase: (name) => from(PHASES, name),
+  };
+}
+
+/** The model's status word for a Run's phase, for one set of icons and colours. */
+export const statusOfPhase = (phase) => (Object.hasOwn(PHASE_STATUS, phase) ? PHASE_STATUS[phase] : "pending");

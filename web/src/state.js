@@ -1,0 +1,55 @@
+// The whole state of the console as plain data, and the questions views ask of it. No I/O, no clock.
+import { createLabels } from "./labels.js";
+import { newModel } from "./model.js";
+import { parseRoute } from "./router.js";
+
+/** The state before anything has arrived. `env` gives {hash, theme, nowMs, wide}. Pure. */
+export function initialState(env) {
+  return {
+    route: parseRoute(env.hash),
+    nowMs: env.nowMs,
+    theme: env.theme,
+    wide: env.wide,
+    session: { status: "unknown", user: "", error: "", busy: false },
+    config: null,
+    labels: createLabels(null, null),
+    runs: { status: "idle", items: [], next: "", problem: null },
+    history: { status: "idle", items: [], next: "", problem: null, open: "", details: {} },
+    run: noRun(),
+    stage: { tooltip: null, token: 0, pinned: null },
+    list: { top: 0, height: 240, follow: true, seen: 0 },
+    events: { top: 0, height: 600, pages: new Map(), loading: new Set(), version: 0 },
+    changes: { status: "idle", view: null, problem: null, sha: "" },
+    ops: new Map(),
+    modal: null,
+    toast: null,
+    planOpen: false,
+    compose: emptyForm(),
+    created: null,
+    proseVersion: 0,
+  };
+}
+
+/** A Run of which nothing is known yet. */
+export const noRun = () => ({
+  id: "", uid: "", model: newModel(), version: 0, ledger: null, summary: null, detail: null, connection: { state: "idle" },
+  replay: null, resultSeen: false,
+});
+
+export const emptyForm = () => ({
+  namespace: "", guild: "", name: "", task: "", source: "none", gitUrl: "", gitRef: "", claim: "", configMap: "", key: "workspace.tar.gz",
+  strip: "", image: "", dollars: "", tokens: "", steps: "", minutes: "", mode: "interactive", private: false, showProblems: false,
+  busy: "", problem: null, dry: null,
+});
+
+/** The model to draw: the replayed one while `at` is set, else the live one. */
+export const shownModel = (state) => (state.run.replay?.model ? state.run.replay.model : state.run.model);
+
+/** Whether a person at this console may do `act` on the Run. */
+export const may = (state, act) => (state.run.detail?.may ?? []).includes(act) && !isOver(state);
+
+export const isOver = (state) => ["succeeded", "failed", "cancelled"].includes(state.run.model.run.status)
+  || ["Succeeded", "Failed", "Cancelled"].includes(state.run.summary?.phase);
+
+/** How many Runs of the list wait for a person. */
+export const needingHelp = (state) => state.runs.items.filter((run) => run.awaiting > 0).length;
