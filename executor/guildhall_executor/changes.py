@@ -1,5 +1,6 @@
 """The change set as the workshop claims it, checked and stored. Guards against showing another patch than is kept."""
 
+import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -58,7 +59,7 @@ async def take_changes(ask: Ask, put_blob: PutBlob, patience_seconds: float, kno
         return error_info("workshop_lost", f"the change set could not be read: {lost}")
     if isinstance(reply, ErrorReply):
         return error_info("workshop_lost", f"the change set could not be read: {reply.code}: {reply.message[:500]}")
-    change = examine(reply, bytes(pieces.data), spoiled=pieces.spoiled)
+    change = await asyncio.to_thread(examine, reply, bytes(pieces.data), spoiled=pieces.spoiled)
     if isinstance(change, ErrorInfo) or change.sha256 in (None, known):
         return change
     failure = await put_blob(change.sha256 or "", bytes(pieces.data))

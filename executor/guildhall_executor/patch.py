@@ -1,7 +1,8 @@
 """The list of changed files, derived from the patch itself. Guards against a list that says other than the patch does.
 
-The patch is the workspace's claim; what people are shown about it is computed here. Parsing is total: bytes that are
-no git-style patch give None. Hunks are counted by their headers, so content that looks like a header is content.
+The patch is the workspace's claim; what people are shown about it is computed here. Parsing is total and strict: what
+is not exactly the git-style patch a workshop writes gives None, because a tool that applies it might read more out of
+it than was shown. Hunks are counted by their headers, so content that looks like a header is content.
 """
 
 import re
@@ -13,9 +14,13 @@ from guildhall_contracts.events import ChangedFile
 
 from guildhall_executor.willrun import will_run
 
-Status = Literal["added", "modified", "deleted", "renamed"]
+Status = Literal["added", "modified", "deleted"]
 
-_HUNK: Final = re.compile(rb"@@ -[0-9]{1,10}(?:,([0-9]{1,10}))? \+[0-9]{1,10}(?:,([0-9]{1,10}))? @@")
+_HUNK: Final = re.compile(rb"@@ -[0-9]{1,10}(?:,([0-9]{1,10}))? \+[0-9]{1,10}(?:,([0-9]{1,10}))? @@(?: .*)?")
+_EXTENDED: Final = re.compile(rb"index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: [0-7]{6})?|(?:old|new) mode [0-7]{6}")
+_BINARY_LINE: Final = re.compile(
+    rb"literal [0-9]{1,10}|delta [0-9]{1,10}|[A-Za-z][0-9A-Za-z!#$%&()*+\-;<=>?@^_`{|}~]+|"
+)
 _ESCAPES: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 _QUOTED: Final = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
 FILES_MAX_COUNT: Final = 100_000
@@ -50,83 +55,114 @@ class FileChange:
         )
 
 
+class _Lines:
+    """The lines of a patch, one at a time: a list of them all could be forty times its size."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._next = 0
+        self.line: bytes | None = None
+        self.step()
+
+    def step(self) -> None:
+        """Moves on; `line` is None at the end."""
+        if self._next >= len(self._data):
+            self.line = None
+            return
+        end = self._data.find(b"\n", self._next)
+        end = len(self._data) if end < 0 else end
+        self.line, self._next = self._data[self._next : end], end + 1
+
+    def take(self, start: bytes) -> bytes | None:
+        """What follows `start` on this line, if it begins so; then moves on."""
+        if self.line is None or not self.line.startswith(start):
+            return None
+        rest = self.line[len(start) :]
+        self.step()
+        return rest
+
+
 def parse_patch(patch: bytes) -> list[FileChange] | None:
     """The files `patch` changes, in its order; None when it is no sound patch."""
-    lines = patch.split(b"\n")
-    if lines[-1] == b"":
-        lines.pop()
+    lines = _Lines(patch)
     files: list[FileChange] = []
-    at = 0
-    while at < len(lines):
-        found = _file(lines, at)
-        if found is None or len(files) >= FILES_MAX_COUNT:
+    while lines.line is not None:
+        file = _file(lines)
+        if file is None or len(files) >= FILES_MAX_COUNT:
             return None
-        at, file = found
         files.append(file)
     return files
 
 
-def _file(lines: list[bytes], at: int) -> tuple[int, FileChange] | None:
-    """One `diff --git` section from line `at`, and the line after it."""
-    path = _header_path(lines[at])
-    if path is None:
+def _file(lines: _Lines) -> FileChange | None:
+    """One `diff --git` section: its head, then hunks or binary data, and nothing else."""
+    names = lines.take(b"diff --git ")
+    path = None if names is None else _header_path(names)
+    if not path:
         return None
-    file = FileChange(path)
-    at += 1
-    while at < len(lines) and not lines[at].startswith(b"diff --git "):
-        if lines[at].startswith(b"@@ "):
-            hunk = _hunk(lines, at)
-            if hunk is None:
+    file = _head(lines, FileChange(path))
+    if lines.line == b"GIT binary patch":
+        lines.step()
+        while lines.line is not None and not lines.line.startswith(b"diff --git "):
+            if _BINARY_LINE.fullmatch(lines.line) is None:
                 return None
-            at, added, removed = hunk
-            file = replace(file, added=file.added + added, removed=file.removed + removed)
-        elif lines[at] == b"GIT binary patch":
-            at, file = _binary_end(lines, at + 1), replace(file, binary=True)
-        else:
-            file = _extended(file, lines[at])
-            at += 1
-    return (at, file) if file.path else None
-
-
-def _extended(file: FileChange, line: bytes) -> FileChange:
-    """A line between the header and the first hunk; unknown ones say nothing."""
-    if line.startswith(b"new file mode "):
-        return replace(file, status="added")
-    if line.startswith(b"deleted file mode "):
-        return replace(file, status="deleted")
-    if line.startswith(b"rename to "):
-        return replace(file, status="renamed", path=_unquoted(line[10:]))
-    if line.startswith(b"Binary files "):
+            lines.step()
         return replace(file, binary=True)
-    names_it = line.startswith((b"--- a/", b'--- "a/') if file.status == "deleted" else (b"+++ b/", b'+++ "b/'))
-    return replace(file, path=_stripped(line[4:])) if names_it else file
-
-
-def _header_path(line: bytes) -> bytes | None:
-    """The path of `diff --git a/x b/x`; without quotes both halves are equal, so the middle is known."""
-    if not line.startswith(b"diff --git "):
+    if lines.line is not None and lines.line.startswith(b"--- ") and not _names_fit(lines, file):
         return None
-    rest = line[11:]
-    if rest.startswith(b'"'):
-        at = rest.find(b' "b/')
-        return _stripped(rest[at + 1 :]) if at > 0 else b"?"
-    middle = len(rest) // 2
-    if rest[:2] == b"a/" and rest[middle : middle + 3] == b" b/" and rest[2:middle] == rest[middle + 3 :]:
-        return rest[2:middle]
-    at = rest.find(b" b/")
-    return rest[at + 3 :] if at > 0 else b"?"
+    return _hunks(lines, file)
 
 
-def _hunk(lines: list[bytes], at: int) -> tuple[int, int, int] | None:
-    """Counts a hunk by what its header announces; gives the line after it, lines added and removed."""
-    match = _HUNK.match(lines[at])
+def _head(lines: _Lines, file: FileChange) -> FileChange:
+    while lines.line is not None:
+        if lines.line.startswith(b"new file mode "):
+            file = replace(file, status="added")
+        elif lines.line.startswith(b"deleted file mode "):
+            file = replace(file, status="deleted")
+        elif _EXTENDED.fullmatch(lines.line) is None:
+            break
+        lines.step()
+    return file
+
+
+def _names_fit(lines: _Lines, file: FileChange) -> bool:
+    """Takes the `---` and `+++` lines; they must name the file of the header, or nothing where there was none."""
+    old, new = lines.take(b"--- "), lines.take(b"+++ ")
+    if old is None or new is None:
+        return False
+    olds = b"/dev/null" if file.status == "added" else b"a/" + file.path
+    news = b"/dev/null" if file.status == "deleted" else b"b/" + file.path
+    return _unquoted(old) == olds and _unquoted(new) == news
+
+
+def _header_path(names: bytes) -> bytes | None:
+    """The path of `a/x b/x`: both halves are equal and equally long, so the middle is known."""
+    middle = len(names) // 2
+    old, blank, new = names[:middle], names[middle : middle + 1], names[middle + 1 :]
+    old, new = _unquoted(old), _unquoted(new)
+    sound = blank == b" " and old[:2] == b"a/" and new[:2] == b"b/" and old[2:] == new[2:]
+    return old[2:] if sound else None
+
+
+def _hunks(lines: _Lines, file: FileChange) -> FileChange | None:
+    while lines.line is not None and not lines.line.startswith(b"diff --git "):
+        counts = _hunk(lines)
+        if counts is None:
+            return None
+        file = replace(file, added=file.added + counts[0], removed=file.removed + counts[1])
+    return file
+
+
+def _hunk(lines: _Lines) -> tuple[int, int] | None:
+    """Lines added and removed by one hunk, which is as long as its header announces."""
+    match = _HUNK.fullmatch(lines.line or b"")
     if match is None:
         return None
     old, new = (1 if count is None else int(count) for count in match.groups())
     added = removed = 0
-    at += 1
-    while (old > 0 or new > 0) and at < len(lines):
-        kind = lines[at][:1]
+    lines.step()
+    while (old > 0 or new > 0) and lines.line is not None:
+        kind = lines.line[:1]
         if kind == b"+":
             added, new = added + 1, new - 1
         elif kind == b"-":
@@ -135,28 +171,15 @@ def _hunk(lines: list[bytes], at: int) -> tuple[int, int, int] | None:
             old, new = old - 1, new - 1
         elif kind != b"\\":
             return None
-        at += 1
-    if old != 0 or new != 0:
-        return None
-    while at < len(lines) and lines[at].startswith(b"\\"):
-        at += 1
-    return at, added, removed
-
-
-def _binary_end(lines: list[bytes], at: int) -> int:
-    while at < len(lines) and not lines[at].startswith(b"diff --git "):
-        at += 1
-    return at
-
-
-def _stripped(token: bytes) -> bytes:
-    """A path token without quotes, its `a/` or `b/`, and the tab git puts after names with spaces."""
-    path = _unquoted(token)
-    return path[2:] if path[:2] in (b"a/", b"b/") else path
+        lines.step()
+    while lines.line is not None and lines.line.startswith(b"\\"):
+        lines.step()
+    return (added, removed) if old == 0 and new == 0 else None
 
 
 def _unquoted(token: bytes) -> bytes:
-    token = token.removesuffix(b"\t").rstrip(b"\r")
+    """A path token without quotes and without the tab git puts after names with spaces."""
+    token = token.removesuffix(b"\t")
     if len(token) < 2 or token[:1] != b'"' or token[-1:] != b'"':
         return token
     return _QUOTED.sub(_unescape, token[1:-1])

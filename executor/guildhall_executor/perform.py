@@ -13,7 +13,7 @@ from guildhall_contracts.model_api import MailboxPage
 from guildhall_executor import emit, isolation, mailbox
 from guildhall_executor.effects import CallModel, Effect, Emit, RunTool, Seal, StopWork, TakeChanges
 from guildhall_executor.gateway import Gateway
-from guildhall_executor.inputs import AnyInput, At, Broken, ChangesTaken, Tick
+from guildhall_executor.inputs import AnyInput, At, Broken, ChangesTaken, Tick, ToolEnded
 from guildhall_executor.journal import Journal
 from guildhall_executor.loop import step
 from guildhall_executor.places import Patience
@@ -102,7 +102,7 @@ class Performer:
     def _perform(self, effect: Effect) -> None:
         match effect:
             case CallModel():
-                self._running = self._start(self._answer(self._work.call_model(effect)))
+                self._running = self._start(self._call_model(effect))
             case RunTool():
                 self._running = self._start(self._run_tool(effect))
             case StopWork():
@@ -125,18 +125,24 @@ class Performer:
         except Exception as error:  # noqa: BLE001
             self.put(Broken(error=error_info("internal", fault(error))))
 
-    async def _answer(self, work: Coroutine[Any, Any, AnyInput]) -> None:
+    async def _answer(self, work: Coroutine[Any, Any, AnyInput]) -> AnyInput:
         try:
             await self._until(lambda: self._journal.has_room)  # nothing is begun while the api is too far behind
         except asyncio.CancelledError:
             work.close()
             raise
-        self.put(await work)
+        answer = await work
+        self.put(answer)
+        return answer
+
+    async def _call_model(self, effect: CallModel) -> None:
+        await self._answer(self._work.call_model(effect))
 
     async def _run_tool(self, effect: RunTool) -> None:
-        await self._answer(self._work.run_tool(effect))
+        ended = await self._answer(self._work.run_tool(effect))
+        lost = isinstance(ended, ToolEnded) and ended.result.error_code == "workshop_lost"
         idle = self._look is None or self._look.done()
-        if effect.writes and idle and self._work.look_is_due:
+        if effect.writes and idle and not lost and self._work.look_is_due:
             self._look = self._start(self._work.look_at_changes(self._patience.changes_last_seconds))
 
     async def _take_last_look(self) -> None:
@@ -153,7 +159,7 @@ class Performer:
         seconds = self._patience.changes_cancelled_seconds if hurry else self._patience.changes_last_seconds
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._work.look_at_changes(seconds)
+                await self._work.look_at_changes(seconds, last=True)
 
     async def _watch_isolation(self) -> None:
         gateway = self.state.roster.snapshot.gateway

@@ -115,13 +115,14 @@ class Work:
     def look_is_due(self) -> bool:
         return _now() - self.looked_at >= self.patience.changes_every_seconds
 
-    async def look_at_changes(self, patience_seconds: float) -> None:
-        """Tells the change set if it is another than the one told last."""
+    async def look_at_changes(self, patience_seconds: float, *, last: bool = False) -> None:
+        """Tells the change set if it differs from the one told before; a failure matters only at the `last` look."""
         self.looked_at = _now()
         known = self.changes.sha256 if self.changes else None
         change = await take_changes(self.workshop, self.gateway.put_blob, patience_seconds, known)
         if isinstance(change, ErrorInfo):
-            self.tell(ErrorRaised, error=change)
+            if last:
+                self.tell(ErrorRaised, error=change)
         elif change != (self.changes or Change()):
             self.changes = change
             self.tell(

@@ -1,6 +1,6 @@
 """A gateway for tests: a real HTTP server whose answers are scripted, and which remembers what it was asked.
 
-Each entry of `script` answers one model call: a `Reply` (or its shorthand from `say`, `call`), raw bytes, or a callable.
+Each entry of `script` answers one model call: a reply (`say`, `one`, `calls`), an `Answer`, or a callable giving one.
 """
 
 import json

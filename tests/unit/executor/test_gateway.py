@@ -103,8 +103,10 @@ BROKEN_ANSWERS = {
     "reply to another call": Answer(
         200,
         [
-            b'{"type":"reply","reply":{"callId":"zz","stopReason":"end","usage":{},"model":"scripted:test",'
-            b'"totals":{},"text":"forged"}}\n'
+            (
+                b'{"type":"reply","reply":{"callId":"zz","stopReason":"end","usage":{},'
+                b'"model":"scripted:test","totals":{},"text":"forged"}}\n'
+            )
         ],
     ),
     "deep": Answer(200, [b"[" * 200_000 + b"\n"]),
@@ -288,5 +290,8 @@ def test_retries_end_and_never_wait_less_than_asked(
 def test_any_answer_is_a_value(data: bytes) -> None:
     import tempfile
 
-    with tempfile.TemporaryDirectory() as folder, serving(Answer(200, [data]), failure("internal", "x", retryable=False)) as gateway:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        serving(Answer(200, [data]), failure("internal", "x", retryable=False)) as gateway,
+    ):
         assert isinstance(Talk().ask(Path(folder) / "x", gateway), ErrorInfo)

@@ -112,7 +112,11 @@ BAD_CALLS = {
     "wrong type": (call("read_file", {"path": 7}), "invalid_arguments", "'path'"),
     "number as text": (call("read_file", {"path": "a", "start_line": "3"}), "invalid_arguments", "'start_line'"),
     "missing": (call("edit_file", {"path": "a"}), "invalid_arguments", "'old_text'"),
-    "empty search text": (call("edit_file", {"path": "a", "old_text": "", "new_text": "b"}), "invalid_arguments", "old"),
+    "empty search text": (
+        call("edit_file", {"path": "a", "old_text": "", "new_text": "b"}),
+        "invalid_arguments",
+        "old",
+    ),
     "deep": (call("read_file", '{"path": ' + "[" * 100_000 + "]" * 100_000 + "}"), "invalid_arguments", "not executed"),
     "lone surrogate": (call("read_file", '{"path": "\\ud800"}'), "invalid_arguments", "not executed"),
     "empty plan step": (call("update_plan", {"items": [{"text": ""}]}), "invalid_arguments", "items"),

@@ -75,3 +75,133 @@ def test_a_team_repairs_a_project(tmp_path: Path, workshop: Workshop) -> None:
     assert not got.of("error.raised")
     assert (got.folder / "plan.md").read_text() == "- [>] repair add\n"
     assert (got.folder / "summary.txt").read_text() == "Repaired add\n"
+
+
+def test_a_command_that_kills_the_workshop_ends_in_its_true_reason(tmp_path: Path, workshop: Workshop) -> None:
+    kill = one("run_shell", command=f"kill -9 {workshop.process.pid}; sleep 5")
+    with serving(*[kill] * 9) as gateway:
+        got = go(tmp_path, workshop, gateway)
+    assert (got.message.outcome, got.message.reason) == ("failed", "WorkspaceFailed")
+    assert [event.error_code for event in got.of("tool.finished")] == ["workshop_lost"] * 4
+    assert len(gateway.requests) == 4
+
+
+def test_what_the_model_is_shown_is_the_same_every_time(tmp_path: Path) -> None:
+    """Two runs on equal workspaces in different places: not one byte of any request differs."""
+    seen = []
+    for name in ("one", "another-place"):
+        base = tmp_path / name
+        (base / "workspace" / "src").mkdir(parents=True)
+        (base / "workspace" / "src" / "x.py").write_text("a = 1\nb = 2\n")
+        script = [
+            calls(
+                tool_call("list_files", {"depth": 3}, "1"),
+                tool_call("search_files", {"pattern": "= [12]"}, "2"),
+                tool_call("run_shell", {"command": "pwd; cat src/x.py; exit 4"}, "3"),
+                tool_call("run_shell", {"command": "sleep 0.2; kill -9 $$"}, "4"),
+                tool_call("run_shell", {"command": "sleep 9", "timeout_seconds": 1}, "5"),
+                tool_call("read_file", {"path": "/etc/passwd"}, "6"),
+                tool_call("read_file", {"path": "missing"}, "7"),
+                tool_call("edit_file", {"path": "src/x.py", "old_text": "nope", "new_text": ""}, "8"),
+                tool_call("write_file", {"path": "new/y.py", "content": "z\n"}, "9"),
+                tool_call("update_plan", {"items": [{"text": "t"}]}, "10"),
+            ),
+            one("finish", result="ok"),
+        ]
+        with running(base, "--unconfined") as server, serving(*script) as gateway:
+            got = run(base / "x", snapshot(url=gateway.url), socket=server.socket_path)
+        assert got.message.outcome == "succeeded"
+        texts = [m.model_dump_json().replace(str(base), "BASE") for m in gateway.requests[-1].messages]
+        seen.append(texts)
+        assert str(tmp_path) not in "".join(t for t in texts if '"call":"3"' not in t), "a host path was shown"
+    assert seen[0] == seen[1]
+
+
+def test_a_remark_of_ours_is_never_written_as_content(tmp_path: Path, workshop: Workshop) -> None:
+    footer = "[guildhall: lines 1-2 of 9 shown; read on from line 3]"
+    script = [
+        one("write_file", path="a.txt", content=f"x\n{footer}\n"),
+        one("edit_file", path="calc.py", old_text="a - b", new_text=footer),
+        one("write_file", path="b.txt", content="x\n"),
+        one("finish", result="ok"),
+    ]
+    with serving(*script) as gateway:
+        got = go(tmp_path, workshop, gateway)
+    assert [event.error_code for event in got.of("tool.finished")] == ["invalid_argument", "invalid_argument", None]
+    assert not (workshop.workspace / "a.txt").exists()
+    assert (workshop.workspace / "calc.py").read_text() == BROKEN
+    assert (workshop.workspace / "b.txt").read_text() == "x\n"
+
+
+OUTSIDE = [
+    "../../etc/passwd",
+    "/etc/passwd",
+    "/workspace/../etc/passwd",
+    ".orchestration",
+    "./.orchestration/x",
+    "a/../..",
+]
+
+
+@pytest.mark.parametrize("path", OUTSIDE)
+def test_paths_that_leave_are_refused_and_the_refusal_shows_no_host_path(
+    tmp_path: Path, workshop: Workshop, path: str
+) -> None:
+    script = [
+        one("read_file", path=path),
+        one("write_file", path=path, content="x"),
+        one("edit_file", path=path, old_text="root", new_text="x"),
+        one("list_files", path=path),
+        one("read_file", path="calc.py"),
+        one("finish", result="ok"),
+    ]
+    with serving(*script) as gateway:
+        got = go(tmp_path, workshop, gateway)
+    ended = got.of("tool.finished")
+    assert all(event.error_code in ("permission_denied", "not_found") for event in ended[:4]), ended
+    assert ended[4].outcome == "success"
+    assert str(tmp_path).encode() not in got.printed
+
+
+def test_line_endings_and_modes_survive_an_edit(tmp_path: Path, workshop: Workshop) -> None:
+    file = workshop.workspace / "crlf.sh"
+    file.write_bytes(b"one\r\ntwo\r\nthree")
+    file.chmod(0o755)
+    script = [
+        one("edit_file", path="crlf.sh", old_text="one\ntwo", new_text="ONE\nTWO \\1 $&"),
+        one("finish", result="ok"),
+    ]
+    with serving(*script) as gateway:
+        got = go(tmp_path, workshop, gateway)
+    assert got.of("tool.finished")[0].outcome == "success"
+    assert file.read_bytes() == b"ONE\r\nTWO \\1 $&\r\nthree"
+    assert file.stat().st_mode & 0o777 == 0o755
+
+
+def test_files_that_will_run_are_marked_in_the_changes(tmp_path: Path, workshop: Workshop) -> None:
+    script = [
+        one("write_file", path=".github/workflows/ci.yml", content="on: push\n"),
+        one("run_shell", command="printf '#!/bin/sh\n' > Makefile; rm check.py; printf '\\0\\1' > blob.bin"),
+        one("finish", result="ok"),
+    ]
+    with serving(*script) as gateway:
+        got = go(tmp_path, workshop, gateway)
+    files = {file.path: file for file in got.of("changes.updated")[-1].files}
+    assert {path: file.status for path, file in files.items()} == {
+        ".github/workflows/ci.yml": "added",
+        "Makefile": "added",
+        "blob.bin": "added",
+        "check.py": "deleted",
+    }
+    assert {path for path, file in files.items() if file.will_run} == {".github/workflows/ci.yml", "Makefile"}
+    assert files["blob.bin"].binary
+
+
+def test_the_seconds_of_a_run_end_it_in_the_middle_of_a_command(tmp_path: Path, workshop: Workshop) -> None:
+    script = [one("write_file", path="kept.txt", content="x\n"), one("run_shell", command="sleep 60")]
+    with serving(*script) as gateway:
+        snap = snapshot(SOLO, url=gateway.url, budget={"steps": 9, "seconds": 2})
+        got = run(tmp_path / "x", snap, socket=workshop.socket_path)
+    assert (got.message.error_kind, got.message.reason) == ("deadline", "DeadlineExceeded")
+    assert [event.kind for event in got.of("budget.warned")] == ["seconds"]
+    assert [file.path for file in got.of("changes.updated")[-1].files] == ["kept.txt"]

@@ -1,4 +1,4 @@
-"""The workshop's client against servers that lie, stall, flood or die. A fake server is what repository code could be."""
+"""The workshop's client against servers that lie, stall, flood or die, as repository code could."""
 
 import asyncio
 import base64
@@ -13,7 +13,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guildhall_contracts.frames import DiffRequest, DiffResult, ErrorReply, ExecRequest, ExecResult, StatRequest, StatResult
+from guildhall_contracts.frames import (
+    DiffRequest,
+    DiffResult,
+    ErrorReply,
+    ExecRequest,
+    ExecResult,
+    StatRequest,
+    StatResult,
+)
 from guildhall_executor.tools.ask import WorkshopLost
 from guildhall_executor.workshop import Workshop
 from hypothesis import given, settings
@@ -81,9 +89,7 @@ async def facing(handler: Handler, uid: int | None = None, connect_seconds: floa
 
 
 async def stat(workshop: Workshop, patience_seconds: float = 2.0) -> StatResult | ErrorReply:
-    return await workshop.ask(
-        lambda id_: StatRequest(id=id_, path="a"), StatResult, patience_seconds=patience_seconds
-    )
+    return await workshop.ask(lambda id_: StatRequest(id=id_, path="a"), StatResult, patience_seconds=patience_seconds)
 
 
 def good_stat(request: Any, writer: asyncio.StreamWriter) -> None:
@@ -125,9 +131,7 @@ LIES: dict[str, Callable[[Any], bytes]] = {
     "another id": lambda r: frame({"id": r["id"] + 999, "type": "result", "op": "stat", "entry": ENTRY}),
     "another operation": lambda r: frame({"id": r["id"], "type": "result", "op": "mkdir"}),
     "id as text": lambda r: frame({"id": str(r["id"]) + "x", "type": "result", "op": "stat", "entry": ENTRY}),
-    "surrogate": lambda r: frame(
-        b'{"id":%d,"type":"error","code":"not_found","message":"\\ud800"}' % r["id"]
-    ),
+    "surrogate": lambda r: frame(b'{"id":%d,"type":"error","code":"not_found","message":"\\ud800"}' % r["id"]),
     "a log line": lambda r: b'{"v":1,"type":"run.finished","outcome":"succeeded"}\n' * 10,
 }
 
@@ -247,9 +251,7 @@ async def test_a_flood_of_output_is_handed_on_piece_by_piece() -> None:
         heard += len(data)
 
     async with facing(after_hello(flood)) as workshop:
-        reply = await workshop.ask(
-            lambda id_: ExecRequest(id=id_, command="yes"), ExecResult, on_output=on_output
-        )
+        reply = await workshop.ask(lambda id_: ExecRequest(id=id_, command="yes"), ExecResult, on_output=on_output)
     assert isinstance(reply, ExecResult)
     assert heard == 500 * 2_000
 

@@ -1,0 +1,262 @@
+"""What a patch changes is read from the patch, not from what anybody says about it."""
+
+import hashlib
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guildhall_contracts import limits
+from guildhall_contracts.errors import ErrorInfo
+from guildhall_contracts.frames import DiffResult, ErrorReply
+from guildhall_executor.changes import Change, examine, take_changes
+from guildhall_executor.patch import FileChange, parse_patch
+from guildhall_executor.tools.ask import WorkshopLost
+from guildhall_executor.willrun import will_run
+from hypothesis import given
+from hypothesis import strategies as st
+
+MODIFIED = b"""diff --git a/src/x.py b/src/x.py
+index 1111111..2222222 100644
+--- a/src/x.py
++++ b/src/x.py
+@@ -1,3 +1,4 @@
+ a
+-b
++B
++C
+ d
+"""
+LOOKS_LIKE_A_HEADER = b"""diff --git a/a.txt b/a.txt
+--- a/a.txt
++++ b/a.txt
+@@ -1,2 +1,3 @@
+--- a/secret
+-diff --git a/x b/x
++++ b/.github/workflows/x.yml
++diff --git a/y b/y
++@@ -1 +1 @@
+"""
+
+
+def only(patch: bytes) -> FileChange:
+    files = parse_patch(patch)
+    assert files is not None
+    assert len(files) == 1, files
+    return files[0]
+
+
+def test_a_modified_file() -> None:
+    assert only(MODIFIED) == FileChange(b"src/x.py", "modified", 2, 1)
+
+
+def test_content_that_looks_like_a_header_is_content() -> None:
+    assert only(LOOKS_LIKE_A_HEADER) == FileChange(b"a.txt", "modified", 3, 2)
+
+
+CASES: dict[str, tuple[bytes, FileChange]] = {
+    "added": (
+        (
+            b"diff --git a/n b/n\nnew file mode 100755\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n"
+            b"\\ No newline at end of file\n"
+        ),
+        FileChange(b"n", "added", 1, 0),
+    ),
+    "deleted": (
+        b"diff --git a/n b/n\ndeleted file mode 100644\n--- a/n\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-x\n-y\n",
+        FileChange(b"n", "deleted", 0, 2),
+    ),
+    "empty file": (b"diff --git a/e b/e\nnew file mode 100644\n", FileChange(b"e", "added")),
+    "mode": (b"diff --git a/m b/m\nold mode 100644\nnew mode 100755\n", FileChange(b"m")),
+    "quoted": (
+        b'diff --git "a/caf\\303\\251\\n" "b/caf\\303\\251\\n"\nnew file mode 100644\n',
+        FileChange("café\n".encode(), "added"),
+    ),
+    "blanks": (b"diff --git a/a b c b/a b c\nold mode 100644\nnew mode 100755\n", FileChange(b"a b c")),
+    "a path that imitates the middle": (
+        b"diff --git a/x b/y b/x b/y\nold mode 100644\nnew mode 100755\n",
+        FileChange(b"x b/y"),
+    ),
+    "binary": (
+        (
+            b"diff --git a/i b/i\nindex 1111111..2222222 100644\nGIT binary patch\nliteral 3\nKc$@x\n"
+            b"\nliteral 0\nHc$@x\n\n"
+        ),
+        FileChange(b"i", "modified", binary=True),
+    ),
+    "CR and no newline": (
+        (
+            b"diff --git a/c b/c\n--- a/c\n+++ b/c\n@@ -1 +1 @@\n-a\r\n\\ No newline at end of file\n"
+            b"+b\r\n\\ No newline at end of file\n"
+        ),
+        FileChange(b"c", "modified", 1, 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_kind_of_change(name: str) -> None:
+    patch, expected = CASES[name]
+    assert only(patch) == expected
+    both = parse_patch(patch + MODIFIED)
+    assert both == [expected, FileChange(b"src/x.py", "modified", 2, 1)]
+
+
+NO_PATCH = {
+    "prose": b"hello\n",
+    "hunk first": b"@@ -1 +1 @@\n-a\n+b\n",
+    "hunk too short": MODIFIED.replace(b"-1,3 +1,4", b"-1,3 +1,9"),
+    "hunk too long": MODIFIED.replace(b"-1,3 +1,4", b"-1,3 +1,2"),
+    "other name below the header": MODIFIED.replace(b"+++ b/src/x.py", b"+++ b/Makefile"),
+    "two names in the header": MODIFIED.replace(b" b/src/x.py\nindex", b" b/src/y.py\nindex"),
+    "a second file without a header": MODIFIED + b"--- /dev/null\n+++ b/evil\n@@ -0,0 +1 @@\n+x\n",
+    "prose after a hunk": MODIFIED + b"and now for something else\n",
+    "rename": b"diff --git a/o b/n\nsimilarity index 100%\nrename from o\nrename to n\n",
+    "a file in binary data": CASES["binary"][0] + b"--- /dev/null\n+++ b/evil\n@@ -0,0 +1 @@\n+x\n",
+    "broken hunk head": MODIFIED.replace(b"@@ -1,3", b"@@ -x,3"),
+}
+
+
+@pytest.mark.parametrize("name", NO_PATCH)
+def test_what_is_no_patch_is_refused(name: str) -> None:
+    assert parse_patch(MODIFIED) is not None
+    assert parse_patch(NO_PATCH[name]) is None
+
+
+@given(st.one_of(st.binary(max_size=300), st.lists(st.sampled_from(MODIFIED.splitlines(True))).map(b"".join)))
+def test_any_bytes_give_a_list_or_a_refusal(data: bytes) -> None:
+    files = parse_patch(data)
+    assert files is None or all(file.shown().path for file in files)
+
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
+def test_git_agrees(tmp_path: Path) -> None:
+    def git(*arguments: str) -> bytes:
+        command = ["git", "-c", "user.name=t", "-c", "user.email=t@t", *arguments]
+        return subprocess.run(command, cwd=tmp_path, check=True, capture_output=True).stdout
+
+    git("init", "-q")
+    (tmp_path / "keep").write_text("1\n2\n3\n")
+    (tmp_path / "gone").write_text("x\ny")
+    (tmp_path / "bin").write_bytes(bytes(range(256)))
+    git("add", "-A")
+    git("commit", "-qm", "one")
+    (tmp_path / "keep").write_text("1\n2 changed\n3\n4\n")
+    (tmp_path / "gone").unlink()
+    (tmp_path / "bin").write_bytes(bytes(range(255, -1, -1)))
+    (tmp_path / "né w").write_text("--- a/b\n+++ c\n")
+    git("add", "-A")
+    patch = git("diff", "--cached", "--no-renames", "--binary")
+    numbers = {}
+    for line in git("diff", "--cached", "--no-renames", "--numstat", "-z").split(b"\0"):
+        if line:
+            added, removed, path = line.split(b"\t")
+            numbers[path] = (0, 0) if added == b"-" else (int(added), int(removed))
+    files = parse_patch(patch)
+    assert files is not None
+    assert {file.path: (file.added, file.removed) for file in files} == numbers
+    assert {file.path for file in files if file.binary} == {b"bin"}
+
+
+RUNS = [
+    "Makefile", "sub/Makefile", ".git/hooks/pre-commit", ".husky/pre-push", ".envrc", ".github/workflows/ci.yml",
+    ".gitlab-ci.yml", "AGENTS.md", "docs/CLAUDE.md", ".cursor/rules/a.mdc", "package.json", "setup.py",
+    "tests/conftest.py", ".vscode/tasks.json", "Dockerfile", "Dockerfile.dev", "vite.config.ts", "x.mk", "lib/x.pth",
+    "MAKEFILE", ".pre-commit-config.yaml", ".devcontainer/devcontainer.json",
+]  # fmt: skip
+DOES_NOT = ["src/x.py", "README.md", "makefiles.txt", "docs/agents.md.txt", "package.json.bak", "hooks.py", ""]
+
+
+@pytest.mark.parametrize("path", RUNS)
+def test_files_that_will_run_are_marked(path: str) -> None:
+    assert will_run(path)
+
+
+@pytest.mark.parametrize("path", DOES_NOT)
+def test_other_files_are_not(path: str) -> None:
+    assert not will_run(path)
+
+
+def result(patch: bytes, **fields: Any) -> DiffResult:
+    value = {"id": 1, "type": "result", "op": "diff", "size": len(patch), "sha256": hashlib.sha256(patch).hexdigest()}
+    return DiffResult.model_validate(value | fields)
+
+
+def test_a_patch_is_believed_only_if_its_bytes_are_those_announced() -> None:
+    change = examine(result(MODIFIED), MODIFIED)
+    assert isinstance(change, Change)
+    assert (change.added, change.removed, change.files_total) == (2, 1, 1)
+    for lie in (result(MODIFIED, size=1), result(MODIFIED, sha256="0" * 64), result(MODIFIED + b"x")):
+        assert isinstance(examine(lie, MODIFIED), ErrorInfo)
+    assert isinstance(examine(result(MODIFIED), MODIFIED, spoiled=True), ErrorInfo)
+    assert isinstance(examine(result(b"junk"), b"junk"), ErrorInfo)
+
+
+def test_no_change_and_too_much_change_have_no_patch() -> None:
+    assert examine(result(b""), b"") == Change()
+    large = examine(result(b"", tooLarge=True, omitted=["x\u202e: too large"]), b"")
+    assert large == Change(omitted=["x\\u{202e}: too large"])
+
+
+def test_a_long_list_keeps_what_runs_by_itself() -> None:
+    def added(name: str) -> bytes:
+        return f"diff --git a/{name} b/{name}\nnew file mode 100644\n".encode()
+
+    patch = b"".join(added(f"a{n:05}") for n in range(2_000)) + added("z/.envrc")
+    change = examine(result(patch), patch)
+    assert isinstance(change, Change)
+    assert change.files_total == 2_001
+    assert len(change.files) == limits.EVENT_CHANGED_FILES_MAX_COUNT
+    assert change.files[0].path == "z/.envrc"
+    assert change.files[0].will_run
+
+
+class FakeAsk:
+    """A workshop that sends `pieces` and then `reply`."""
+
+    def __init__(self, reply: Any, *pieces: tuple[int, bytes]) -> None:
+        self.reply = reply
+        self.pieces = pieces
+
+    async def ask(self, make: Any, result: Any, *, on_chunk: Any = None, **_: Any) -> Any:
+        for index, data in self.pieces:
+            on_chunk(index, data)
+        if isinstance(self.reply, Exception):
+            raise self.reply
+        return self.reply
+
+
+async def take(ask: FakeAsk, known: str | None = None) -> tuple[Change | ErrorInfo, dict[str, bytes]]:
+    stored: dict[str, bytes] = {}
+
+    async def put(sha256: str, data: bytes) -> ErrorInfo | None:
+        stored[sha256] = data
+        return None
+
+    return await take_changes(ask, put, 1.0, known), stored
+
+
+async def test_pieces_in_order_become_a_blob() -> None:
+    change, stored = await take(FakeAsk(result(MODIFIED), (0, MODIFIED[:10]), (1, MODIFIED[10:])))
+    assert isinstance(change, Change)
+    assert stored == {change.sha256: MODIFIED}
+    again, stored = await take(FakeAsk(result(MODIFIED), (0, MODIFIED)), known=change.sha256)
+    assert again == change
+    assert stored == {}
+
+
+async def test_pieces_out_of_order_too_many_or_lost_are_no_patch(monkeypatch: pytest.MonkeyPatch) -> None:
+    error = ErrorReply(id=1, code="io_error", message="x")
+    for ask in (
+        FakeAsk(result(MODIFIED), (1, MODIFIED[10:]), (0, MODIFIED[:10])),
+        FakeAsk(result(MODIFIED), (0, MODIFIED), (0, MODIFIED)),
+        FakeAsk(error),
+        FakeAsk(WorkshopLost("gone")),
+    ):
+        change, stored = await take(ask)
+        assert isinstance(change, ErrorInfo)
+        assert stored == {}
+    monkeypatch.setattr("guildhall_contracts.limits.PATCH_MAX_BYTES", 5)
+    change, stored = await take(FakeAsk(result(MODIFIED), (0, MODIFIED)))
+    assert isinstance(change, ErrorInfo)
