@@ -20,6 +20,7 @@ from guildhall_api.guard import Guard
 from guildhall_api.history import History
 from guildhall_api.keeper import Keeper
 from guildhall_api.kube import KubeError
+from guildhall_api.markup import plain, renderer
 from guildhall_api.metrics import registry_of
 from guildhall_api.problems import Refused, from_cluster, problem
 from guildhall_api.routes import acts, flow, health, runs, session, stream
@@ -28,16 +29,21 @@ from guildhall_api.source import IdentitySource, RunSource
 
 log = logging.getLogger(__name__)
 
+POLICY_FILE = "/src/markdown-policy.json"
+
 
 def make_services(
     config: Config, source: RunSource, identity: IdentitySource, gateway: GatewayClient, history: History
 ) -> Services:
     """Everything but the network."""
     keeper = Keeper(config, source, history, gateway)
+    console = read_console(Path(config.console_dir))
+    policy = console.get(POLICY_FILE)
     return Services(
         config=config, source=source, history=history, gateway=gateway, keeper=keeper,
         auth=Auth(config.sign_in, identity), metrics=registry_of(keeper),
-        console=read_console(Path(config.console_dir)),
+        console=console,
+        render=renderer(policy.data) if policy is not None else plain,
     )  # fmt: skip
 
 

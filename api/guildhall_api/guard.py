@@ -11,6 +11,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from guildhall_api.problems import problem
+from guildhall_api.report import POLICY
 
 BODY_MAX_BYTES: Final = 1024 * 1024
 SECURITY_HEADERS: Final = {
@@ -23,7 +24,7 @@ SECURITY_HEADERS: Final = {
     "Referrer-Policy": "no-referrer",
     "Cross-Origin-Opener-Policy": "same-origin",
 }
-REPORT_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'; sandbox"
+REPORT_POLICY: Final = f"{POLICY}; sandbox"
 PROBES: Final = frozenset({"/healthz", "/readyz", "/metrics"})
 _ALWAYS: Final = ("localhost:*", "127.0.0.1:*", "[::1]:*")
 _SAFE: Final = frozenset({"GET", "HEAD"})

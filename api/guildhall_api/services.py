@@ -12,6 +12,7 @@ from guildhall_api.gateway import GatewayClient
 from guildhall_api.history import History, StoredRun
 from guildhall_api.keeper import Keeper
 from guildhall_api.live import LiveRun
+from guildhall_api.markup import Render, plain
 from guildhall_api.problems import Refused
 from guildhall_api.resources import split_run_id
 from guildhall_api.source import Act, RunSource
@@ -29,6 +30,7 @@ class Services:
     auth: Auth
     metrics: CollectorRegistry
     console: dict[str, File] = field(default_factory=dict)
+    render: Render = plain
     streams: dict[str, int] = field(default_factory=dict)
     closing: bool = False
 

@@ -12,9 +12,11 @@ from guildhall_contracts.model_api import LedgerView
 from pydantic import ValidationError
 
 from guildhall_api.gateway import GatewayUnavailable
+from guildhall_api.guard import REPORT_POLICY
 from guildhall_api.hub import Cursor, parse_cursor
 from guildhall_api.problems import Refused
 from guildhall_api.reading import model_bytes, page_json, page_lines, run_wire
+from guildhall_api.report import report_html
 from guildhall_api.routes.answers import json_bytes, refusals
 from guildhall_api.services import FoundRun, Services, find_run, services_of
 
@@ -177,3 +179,23 @@ async def get_patch(request: Request, run_id: str, uid: Uid = None) -> Response:
         raise Refused(404, "There is no patch", "The Run changed nothing, or its patch was too large to keep.")
     headers = {"Content-Disposition": f'attachment; filename="{found.stored.name}.patch"'}
     return Response(data, headers=headers, media_type="application/octet-stream")
+
+
+@router.get(
+    "/api/runs/{run_id}/report",
+    response_class=Response,
+    responses={200: {"description": "One HTML file", "content": {"text/html": {}}}, **refusals(404)},
+)
+async def get_report(request: Request, run_id: str, uid: Uid = None) -> Response:
+    """The Run as one self-contained HTML file, as a download."""
+    services, found = services_of(request), await find_run(request, run_id, uid)
+    model = json.loads(await model_bytes(services.history, found, full=False))
+    sha256 = model["run"].get("patchSHA256")
+    patch = (await _patch_text(services, found, sha256))[0] if sha256 is not None else None
+    summary = found.live.summary if found.live is not None else found.stored.summary
+    text = await asyncio.to_thread(report_html, summary, model, patch, services.render)
+    headers = {
+        "Content-Security-Policy": REPORT_POLICY,
+        "Content-Disposition": f'attachment; filename="{found.stored.name}.html"',
+    }
+    return Response(text, headers=headers, media_type="text/html; charset=utf-8")

@@ -1,6 +1,6 @@
 """Every route by HTTP: what it answers, what it refuses, and what the cluster was asked on the way."""
 
-import hashlib
+import hashlib  # noqa: I001
 import json
 import tomllib
 from collections.abc import AsyncIterator

@@ -1,6 +1,6 @@
 """The live stream over a real socket: resumed, repaired, silent, stalled; every event once and in order."""
 
-import asyncio
+import asyncio  # noqa: I001
 import json
 import socket
 import time
@@ -10,28 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
 from guildhall_api.hub import QUEUE_MAX_BYTES, Channel, Cursor, Item, Viewer, events_frame, message, newer, parse_cursor
 from guildhall_api.routes import stream
 from guildhall_contracts import limits
 
 from support.api_run import ADA, Api, api_over, finish_line, pod_object, run_object, start_line, until, warn_line
+from support.api_socket import served
 from support.kube_stub import KubeStub
-
-
-@asynccontextmanager
-async def served(api: Api) -> AsyncIterator[int]:
-    """The api on a real port."""
-    config = uvicorn.Config(api.app, host="127.0.0.1", port=0, lifespan="off", log_config=None, access_log=False)
-    server = uvicorn.Server(config)
-    task = asyncio.create_task(server.serve())
-    await until(lambda: server.started)
-    try:
-        yield server.servers[0].sockets[0].getsockname()[1]
-    finally:
-        server.should_exit = True
-        server.force_exit = True
-        await task
 
 
 OPENED: list[asyncio.StreamWriter] = []
