@@ -89,3 +89,14 @@ def test_usage_errors_are_told(tmp_path: Path) -> None:
         running(tmp_path, env={"GUILDHALL_RUN_ENV": json.dumps({"A B": "x"})}, with_baseline=False) as shop,
     ):
         shop.connect()
+
+
+def test_after_a_hard_end_it_starts_again_on_the_same_socket(tmp_path: Path) -> None:
+    with running(tmp_path, with_baseline=False) as shop:
+        with shop.client() as client:
+            assert not client.call(frames.WriteRequest, path="kept", data="").code
+        shop.process.kill()
+        shop.process.wait(timeout=10)
+        assert shop.socket_path.exists()
+        with running(tmp_path, with_baseline=False) as again, again.client() as client:
+            assert not client.call(frames.ReadRequest, path="kept").code

@@ -20,6 +20,7 @@ type job struct {
 	out        *os.File // read end of stdout and stderr
 	stdin      *os.File // write end, nil when the command has none
 	background bool
+	exists     chan struct{} // closed when there is a process to signal
 	status     chan unix.WaitStatus
 	ended      chan struct{} // closed when the keeper is gone
 	closing    sync.Once
@@ -39,7 +40,7 @@ func start(plan launch) (*job, error) {
 	if err != nil {
 		return nil, frame.FromErrno(err, "pipe")
 	}
-	j := &job{status: make(chan unix.WaitStatus, 1), ended: make(chan struct{})}
+	j := &job{exists: make(chan struct{}), status: make(chan unix.WaitStatus, 1), ended: make(chan struct{})}
 	j.keeper = &exec.Cmd{
 		Path: plan.argv[0], Args: plan.argv, Env: plan.environment,
 		Stdin: pipes.stdinRead, Stdout: pipes.outWrite, Stderr: pipes.outWrite,
@@ -54,13 +55,16 @@ func start(plan launch) (*job, error) {
 	j.control, j.out, j.stdin = pipes.controlWrite, pipes.outRead, pipes.stdinWrite
 	go j.readStatus(pipes.statusRead)
 	go j.wait()
+	<-j.exists
 	return j, nil
 }
 
-// readStatus passes the shell's status on; a keeper that died without one counts as killed.
+// readStatus passes the keeper's reports on; a keeper that died without a status counts as killed.
 func (j *job) readStatus(source *os.File) {
 	defer source.Close()
 	var word [4]byte
+	io.ReadFull(source, word[:1])
+	close(j.exists)
 	status := unix.WaitStatus(unix.SIGKILL)
 	if _, err := io.ReadFull(source, word[:]); err == nil {
 		status = unix.WaitStatus(binary.BigEndian.Uint32(word[:]))

@@ -11,7 +11,7 @@ import (
 
 // Files a keeper is started with, beside the command's own 0, 1 and 2.
 const (
-	statusFD  = 3 // written: the shell's wait status, once
+	statusFD  = 3 // written: one byte when the command exists, then the shell's wait status
 	controlFD = 4 // read: end of file means that the server is gone or done with the call
 	folderFD  = 5 // the command's working directory
 )
@@ -38,6 +38,7 @@ func Keep(argv []string) error {
 	if err != nil {
 		return fmt.Errorf("keeper: %w", err)
 	}
+	unix.Write(statusFD, []byte{1})
 	dropOutput()
 	reap(child)
 	return nil

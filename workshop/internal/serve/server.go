@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -36,6 +37,8 @@ type Server struct {
 	files    *files.Files
 	runner   *command.Runner
 	baseline *baseline.Baseline
+
+	complaints int // touched by accept only
 }
 
 // New opens the workspace and the baseline; it starts nothing.
@@ -83,6 +86,7 @@ func (s *Server) Run(ctx context.Context) error {
 	return s.accept(ctx, listener)
 }
 
+// accept serves one connection after another until ctx ends. An error of accept itself (no descriptors left) passes.
 func (s *Server) accept(ctx context.Context, listener *net.UnixListener) error {
 	busy := make(chan struct{}, 1)
 	for {
@@ -91,10 +95,12 @@ func (s *Server) accept(ctx context.Context, listener *net.UnixListener) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("accept: %w", err)
+			s.complain("accept: %v", err)
+			time.Sleep(100 * time.Millisecond)
+			continue
 		}
 		if uid, err := peerUID(conn); err != nil || uid != s.config.PeerUID {
-			fmt.Fprintf(os.Stderr, "workshop: refused a connection of uid %d\n", uid)
+			s.complain("refused a connection of uid %d", uid)
 			conn.Close()
 			continue
 		}
@@ -105,9 +111,18 @@ func (s *Server) accept(ctx context.Context, listener *net.UnixListener) error {
 				<-busy
 			}()
 		default:
-			fmt.Fprintln(os.Stderr, "workshop: refused a second connection")
+			s.complain("refused a second connection")
 			conn.Close()
 		}
+	}
+}
+
+const complaintsMaxCount = 100
+
+// complain writes to the container's log, which commands can reach by connecting in a loop: only the first are told.
+func (s *Server) complain(format string, args ...any) {
+	if s.complaints++; s.complaints <= complaintsMaxCount {
+		fmt.Fprintf(os.Stderr, "workshop: "+format+"\n", args...)
 	}
 }
 

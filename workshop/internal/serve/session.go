@@ -39,7 +39,7 @@ func newSession(server *Server, conn *net.UnixConn) *session {
 func (s *session) run(ctx context.Context) {
 	within, stop := context.WithCancel(ctx)
 	context.AfterFunc(within, func() { s.conn.Close() })
-	if err := s.receive(within); err != nil && !errors.Is(err, io.EOF) && ctx.Err() == nil {
+	if err := s.receive(within); !errors.Is(err, io.EOF) && ctx.Err() == nil {
 		fmt.Fprintf(os.Stderr, "workshop: connection closed: %v\n", err)
 	}
 	stop()
@@ -48,6 +48,7 @@ func (s *session) run(ctx context.Context) {
 	s.server.runner.EndAll() // what a request started while it was being cancelled
 }
 
+// receive reads requests until there is an error, io.EOF at a proper end.
 func (s *session) receive(ctx context.Context) error {
 	source := bufio.NewReaderSize(s.conn, 64*limit.KiB)
 	for {
