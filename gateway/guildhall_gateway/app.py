@@ -6,6 +6,7 @@ Every answer that is not 2xx is a GatewayError. Handlers only parse, ask and tra
 import ipaddress
 import json
 import logging
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Any, Final, TypeVar
 
@@ -28,6 +29,7 @@ from guildhall_gateway.runs import RunView
 
 log = logging.getLogger(__name__)
 
+_SECONDS: Final = re.compile(r"[0-9]{1,4}(\.[0-9]{1,3})?")
 NDJSON: Final = "application/x-ndjson"
 SMALL_BODY_MAX_BYTES: Final = 64 * 1024
 APPROVAL_BODY_MAX_BYTES: Final = 2 * limits.TOOL_ARGUMENTS_MAX_BYTES
@@ -108,10 +110,9 @@ def _line(record: Record) -> bytes:
 
 async def _mailbox(gateway: Gateway, request: Request, run: RunView) -> Response:
     wait = request.query_params.get("waitSeconds", "0")
-    try:
-        seconds = min(max(float(wait), 0.0), float(limits.MAILBOX_WAIT_MAX_SECONDS))
-    except ValueError as error:
-        raise Refused(bad_request("waitSeconds is not a number")) from error
+    if not _SECONDS.fullmatch(wait):
+        raise Refused(bad_request("waitSeconds is not a number of seconds"))
+    seconds = min(float(wait), float(limits.MAILBOX_WAIT_MAX_SECONDS))
     page = await gateway.courier.poll(run.uid, request.query_params.get("cursor", ""), seconds)
     return _record(page)
 

@@ -7,10 +7,9 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from guildhall_contracts.approvals import ApprovalDecision, ApprovalRequest
-from sqlalchemy import text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, text
 
-from guildhall_gateway.approvals import Kept, acceptable, decidable, kept, usable
+from guildhall_gateway.approvals import BOUND, Kept, acceptable, decidable, kept, usable
 from guildhall_gateway.store import Store
 
 OPEN_MAX_COUNT: Final = 64
@@ -29,6 +28,10 @@ _MOVE: Final = text(
 _EXPIRE: Final = text(
     "UPDATE approvals SET state = 'expired' WHERE state IN ('open', 'approved') AND expires_at <= :now"
 )
+_LATEST: Final = text("SELECT value FROM meta WHERE key = :key")
+_SEEN: Final = text(
+    "INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
+)
 
 
 class ApprovalStore:
@@ -41,78 +44,71 @@ class ApprovalStore:
     async def ask(self, request: ApprovalRequest, run: str) -> str | None:
         """Record that a person is asked; asking the same again changes nothing, asking another thing is refused."""
         refused = acceptable(request, run)
-        if refused is not None:
-            return refused
-        async with self._store.write() as connection:
-            now = await self._now(connection)
-            if await _open_count(connection, run) >= OPEN_MAX_COUNT:
-                return f"{OPEN_MAX_COUNT} approvals are open already"
-            wanted = kept(request, now)
-            values = {name: getattr(wanted, name) for name in Kept.__slots__ if name not in ("state", "author")}
-            await connection.execute(_INSERT, values)
-            found = await _get(connection, run, request.approval_id)
-        bound = ("call_id", "role", "tool", "effect", "arguments_hash", "policy_version")
-        same = found is not None and all(getattr(found, name) == getattr(wanted, name) for name in bound)
+        return refused or await self._store.write(lambda connection: self._ask(connection, request, run))
+
+    def _ask(self, connection: Connection, request: ApprovalRequest, run: str) -> str | None:
+        now = self._now(connection)
+        if _open_count(connection, run) >= OPEN_MAX_COUNT:
+            return f"{OPEN_MAX_COUNT} approvals are open already"
+        wanted = kept(request, now)
+        values = {name: getattr(wanted, name) for name in Kept.__slots__ if name not in ("state", "author")}
+        connection.execute(_INSERT, values)
+        found = _get(connection, run, request.approval_id)
+        same = found is not None and all(getattr(found, name) == getattr(wanted, name) for name in BOUND)
         return None if same else "this approval id was used for another call"
 
     async def decide(self, run: str, decision: ApprovalDecision) -> str | None:
         """Take a person's decision, once."""
-        async with self._store.write() as connection:
-            now = await self._now(connection)
-            approval = await _get(connection, run, decision.approval_id)
-            refused = decidable(approval, decision.arguments_hash, now)
-            if refused is not None:
-                return refused
+
+        def work(connection: Connection) -> str | None:
+            now = self._now(connection)
+            approval = _get(connection, run, decision.approval_id)
             to = "approved" if decision.decision == "approve" else "denied"
-            return await _move(connection, (run, decision.approval_id), "open", to, decision.author)
+            refused = decidable(approval, decision.arguments_hash, now)
+            return refused or _move(connection, (run, decision.approval_id), "open", to, decision.author)
+
+        return await self._store.write(work)
 
     async def consume(self, request: ApprovalRequest, run: str) -> str | None:
         """Verify and use up in one transaction: of any number of callers, at most one gets None."""
-        async with self._store.write() as connection:
-            now = await self._now(connection)
-            approval = await _get(connection, run, request.approval_id)
-            refused = usable(approval, request, run, now)
-            if refused is not None or approval is None:
-                return refused or "there is no such approval in this Run"
-            return await _move(connection, (run, request.approval_id), "approved", "consumed", approval.author)
 
-    async def standing(self, run: str, approval_id: str) -> Kept | None:
-        async with self._store.read() as connection:
-            return await _get(connection, run, approval_id)
+        def work(connection: Connection) -> str | None:
+            now = self._now(connection)
+            approval = _get(connection, run, request.approval_id)
+            refused = usable(approval, request, run, now)
+            author = approval.author if approval else ""
+            return refused or _move(connection, (run, request.approval_id), "approved", "consumed", author)
+
+        return await self._store.write(work)
 
     async def open_count(self, run: str) -> int:
-        async with self._store.read() as connection:
-            return await _open_count(connection, run)
+        return await self._store.read(lambda connection: _open_count(connection, run))
 
     async def expire(self) -> None:
         """Close what is past its time, for good."""
-        async with self._store.write() as connection:
-            await self._now(connection)
+        await self._store.write(self._now)
 
-    async def _now(self, connection: AsyncConnection) -> float:
+    def _now(self, connection: Connection) -> float:
         """The latest time ever seen; also closes what that time has overtaken."""
-        row = (await connection.execute(text("SELECT value FROM meta WHERE key = :key"), {"key": CLOCK_KEY})).scalar()
+        row = connection.execute(_LATEST, {"key": CLOCK_KEY}).scalar()
         now = max(self.clock(), float(row or 0.0))
-        upsert = text(
-            "INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
-        )
-        await connection.execute(upsert, {"key": CLOCK_KEY, "value": repr(now)})
-        await connection.execute(_EXPIRE, {"now": now})
+        connection.execute(_SEEN, {"key": CLOCK_KEY, "value": repr(now)})
+        connection.execute(_EXPIRE, {"now": now})
         return now
 
 
-async def _get(connection: AsyncConnection, run: str, approval_id: str) -> Kept | None:
-    row = (await connection.execute(_GET, {"run": run, "approval_id": approval_id})).mappings().first()
+def _get(connection: Connection, run: str, approval_id: str) -> Kept | None:
+    row = connection.execute(_GET, {"run": run, "approval_id": approval_id}).mappings().first()
     values: dict[str, Any] = dict(row) if row is not None else {}
     return Kept(**values) if values else None
 
 
-async def _open_count(connection: AsyncConnection, run: str) -> int:
+def _open_count(connection: Connection, run: str) -> int:
     query = text("SELECT count(*) FROM approvals WHERE run = :run AND state = 'open'")
-    return int((await connection.execute(query, {"run": run})).scalar_one())
+    return int(connection.execute(query, {"run": run}).scalar_one())
 
 
-async def _move(connection: AsyncConnection, key: tuple[str, str], was: str, to: str, author: str) -> str | None:
+def _move(connection: Connection, key: tuple[str, str], was: str, to: str, author: str) -> str | None:
     values = {"run": key[0], "approval_id": key[1], "was": was, "to": to, "author": author}
-    moved = (await connection.execute(_MOVE, values)).rowcount == 1
+    moved = connection.execute(_MOVE, values).rowcount == 1
     return None if moved else "the approval was used or decided at the same moment by another"

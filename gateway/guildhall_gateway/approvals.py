@@ -10,6 +10,7 @@ from guildhall_contracts.approvals import POLICY_VERSION, ApprovalRequest
 from guildhall_contracts.canonical import NotCanonical, arguments_hash
 
 State = Literal["open", "approved", "denied", "expired", "consumed"]
+BOUND: Final = ("call_id", "role", "tool", "effect", "arguments_hash", "policy_version")
 FINAL: Final = frozenset({"denied", "expired", "consumed"})
 
 
@@ -83,7 +84,7 @@ def usable(approval: Kept | None, request: ApprovalRequest, run: str, now: float
     refused = acceptable(request, run)
     if refused is not None:
         return refused
-    for name in ("run", "call_id", "role", "tool", "effect", "arguments_hash", "policy_version"):
+    for name in ("run", *BOUND):
         if getattr(approval, name) != getattr(request, name):
             return f"the approval was for another {name.replace('_', ' ')}"
     state = standing(approval, now)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from guildhall_contracts import limits
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from guildhall_gateway.problems import Refusal, Refused, refusal, too_large
 from guildhall_gateway.store import Store
@@ -58,7 +58,7 @@ class Blobs:
         partial = target.with_name(f"{sha256}.{secrets.token_hex(4)}.part")
         try:
             size = await self._receive(partial, sha256, body)
-            return await self._keep(run, sha256, size, partial, target)
+            return await self._keep(run, sha256, size, (partial, target))
         finally:
             partial.unlink(missing_ok=True)
 
@@ -78,25 +78,23 @@ class Blobs:
             raise Refused(refusal(422, "internal", text_, retryable=True))
         return size
 
-    async def _keep(self, run: str, sha256: str, size: int, partial: Path, target: Path) -> bool:
+    async def _keep(self, run: str, sha256: str, size: int, moved: tuple[Path, Path]) -> bool:
         insert = text(
             "INSERT INTO blobs (run, sha256, size) VALUES (:run, :sha256, :size) ON CONFLICT (run, sha256) DO NOTHING"
         )
-        async with self._store.write() as connection:
-            if not self._store.sqlite:
-                await connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:run))"), {"run": f"blobs:{run}"})
-            values = {"run": run, "sha256": sha256, "size": size}
-            new = (await connection.execute(insert, values)).rowcount == 1
-            total = text("SELECT coalesce(sum(size), 0) FROM blobs WHERE run = :run")
-            if new and int((await connection.execute(total, {"run": run})).scalar_one()) > self._run_max_bytes:
+
+        def work(connection: Connection) -> bool:
+            self._store.lock(connection, f"blobs:{run}")
+            new = connection.execute(insert, {"run": run, "sha256": sha256, "size": size}).rowcount == 1
+            if new and _used(connection, run) > self._run_max_bytes:
                 raise Refused(self._full())
-            await asyncio.to_thread(partial.replace, target)
-        return new
+            moved[0].replace(moved[1])
+            return new
+
+        return await self._store.write(work)
 
     async def _room_for(self, run: str, size: int) -> None:
-        total = text("SELECT coalesce(sum(size), 0) FROM blobs WHERE run = :run")
-        async with self._store.read() as connection:
-            used = int((await connection.execute(total, {"run": run})).scalar_one())
+        used = await self._store.read(lambda connection: _used(connection, run))
         if used + size > self._run_max_bytes:
             raise Refused(self._full())
 
@@ -108,15 +106,20 @@ class Blobs:
         """The file of a blob and its size. Raises Refused when there is none."""
         path = self.path(run, sha256)
         query = text("SELECT size FROM blobs WHERE run = :run AND sha256 = :sha256")
-        async with self._store.read() as connection:
-            size = (await connection.execute(query, {"run": run, "sha256": sha256})).scalar()
+        values = {"run": run, "sha256": sha256}
+        size = await self._store.read(lambda connection: connection.execute(query, values).scalar())
         if size is None or not path.is_file():
             raise Refused(refusal(404, "internal", "there is no such blob", retryable=False))
         return path, int(size)
 
     async def drop(self, run: str) -> None:
         """Remove everything of a Run that is gone."""
-        async with self._store.write() as connection:
-            await connection.execute(text("DELETE FROM blobs WHERE run = :run"), {"run": run})
+        delete = text("DELETE FROM blobs WHERE run = :run")
+        await self._store.write(lambda connection: connection.execute(delete, {"run": run}))
         if _RUN.fullmatch(run):
             await asyncio.to_thread(shutil.rmtree, self._folder / run, True)
+
+
+def _used(connection: Connection, run: str) -> int:
+    total = text("SELECT coalesce(sum(size), 0) FROM blobs WHERE run = :run")
+    return int(connection.execute(total, {"run": run}).scalar_one())

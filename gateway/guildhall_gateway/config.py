@@ -51,7 +51,7 @@ class Config(Record):
     run_namespaces: list[Namespace] = Field(min_length=1, max_length=256)
     models: Models = Models()
     scenarios_dir: FilePath = "/etc/guildhall/scenarios"
-    database_url: str = Field("sqlite+aiosqlite:////var/lib/guildhall/gateway.db", max_length=1_024)
+    database_url: str = Field("sqlite:////var/lib/guildhall/gateway.db", max_length=1_024)
     blobs_dir: FilePath = "/var/lib/guildhall/blobs"
     tls: Tls | None = Tls()
     audience: str = Field(TOKEN_AUDIENCE, min_length=1, max_length=253)

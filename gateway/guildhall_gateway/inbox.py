@@ -4,12 +4,25 @@ from typing import Final
 
 from guildhall_contracts import limits
 from guildhall_contracts.model_api import AskedItem, MailboxItem
-from sqlalchemy import text
+from sqlalchemy import Connection, text
 
 from guildhall_gateway.store import Store
 
 ITEMS_PER_RUN_MAX_COUNT: Final = 1_000
 QUESTIONS_OPEN_MAX_COUNT: Final = 64
+
+_TOP: Final = text("SELECT coalesce(max(n), 0) FROM inbox WHERE run = :run")
+_ADD: Final = text(
+    "INSERT INTO inbox (run, n, item, body, state) VALUES (:run, :n, :item, :body, 'new') ON CONFLICT (item) DO NOTHING"
+)
+_PAGE: Final = text("SELECT n, body FROM inbox WHERE run = :run AND n > :after ORDER BY n LIMIT :limit")
+_UP_TO: Final = text("SELECT item FROM inbox WHERE run = :run AND n <= :n AND state = :was ORDER BY n")
+_MOVE: Final = text("UPDATE inbox SET state = :to WHERE run = :run AND n <= :n AND state = :was")
+_ASK: Final = text(
+    "INSERT INTO questions (run, id, role, text, expires_at, state)"
+    " VALUES (:run, :id, :role, :text, :expires_at, 'open') ON CONFLICT (run, id) DO NOTHING"
+)
+_OPEN: Final = text("SELECT count(*) FROM questions WHERE run = :run AND state = 'open' AND expires_at > :now")
 
 
 class Inbox:
@@ -20,109 +33,104 @@ class Inbox:
 
     async def add(self, run: str, item: MailboxItem) -> bool:
         """Put an item at the end; False when it is there already or the Run's box is full."""
-        insert = text(
-            "INSERT INTO inbox (run, n, item, body, state) VALUES (:run, :n, :item, :body, 'new')"
-            " ON CONFLICT (item) DO NOTHING"
-        )
-        async with self._store.write() as connection:
-            if not self._store.sqlite:
-                lock = text("SELECT pg_advisory_xact_lock(hashtext(:run))")
-                await connection.execute(lock, {"run": run})
-            query = text("SELECT coalesce(max(n), 0) FROM inbox WHERE run = :run")
-            last = int((await connection.execute(query, {"run": run})).scalar_one())
+
+        def work(connection: Connection) -> bool:
+            self._store.lock(connection, f"inbox:{run}")
+            last = int(connection.execute(_TOP, {"run": run}).scalar_one())
             if last >= ITEMS_PER_RUN_MAX_COUNT:
                 return False
-            values = {"run": run, "n": last + 1, "item": item.id, "body": item.model_dump_json(by_alias=True)}
-            return (await connection.execute(insert, values)).rowcount == 1
+            body = item.model_dump_json(by_alias=True, exclude_none=True)
+            return connection.execute(_ADD, {"run": run, "n": last + 1, "item": item.id, "body": body}).rowcount == 1
+
+        return await self._store.write(work)
 
     async def page(self, run: str, after: int) -> tuple[list[MailboxItem], int]:
         """Items after a number, and the number of the last one given. A number beyond the end starts again."""
-        query = text("SELECT n, body FROM inbox WHERE run = :run AND n > :after ORDER BY n LIMIT :limit")
-        async with self._store.read() as connection:
-            top = text("SELECT coalesce(max(n), 0) FROM inbox WHERE run = :run")
-            last = int((await connection.execute(top, {"run": run})).scalar_one())
+
+        def work(connection: Connection) -> tuple[list[tuple[int, str]], int]:
+            last = int(connection.execute(_TOP, {"run": run}).scalar_one())
             start = after if after <= last else 0
             values = {"run": run, "after": start, "limit": limits.MAILBOX_PAGE_MAX_COUNT}
-            rows = (await connection.execute(query, values)).all()
-        items = [MailboxItem.model_validate_json(row.body) for row in rows]
-        return items, int(rows[-1].n) if rows else start
+            return [(int(row.n), str(row.body)) for row in connection.execute(_PAGE, values)], start
+
+        rows, start = await self._store.read(work)
+        items = [MailboxItem.model_validate_json(body) for _, body in rows]
+        return items, rows[-1][0] if rows else start
 
     async def mark(self, run: str, up_to: int, *, was: str, to: str) -> list[str]:
         """Move items up to a number from one state to the next; the ids that moved."""
-        query = text("SELECT item FROM inbox WHERE run = :run AND n <= :n AND state = :was ORDER BY n")
-        update = text("UPDATE inbox SET state = :to WHERE run = :run AND n <= :n AND state = :was")
         values = {"run": run, "n": up_to, "was": was}
-        async with self._store.read() as connection:
-            if not (await connection.execute(query, values)).first():
-                return []
-        async with self._store.write() as connection:
-            moved = [str(row.item) for row in (await connection.execute(query, values)).all()]
-            await connection.execute(update, values | {"to": to})
-        return moved
+
+        def look(connection: Connection) -> list[str]:
+            return [str(row.item) for row in connection.execute(_UP_TO, values)]
+
+        def work(connection: Connection) -> list[str]:
+            moved = look(connection)
+            connection.execute(_MOVE, values | {"to": to})
+            return moved
+
+        if up_to <= 0 or not await self._store.read(look):  # most polls write nothing
+            return []
+        return await self._store.write(work)
 
     async def mark_one(self, item: str, to: str) -> None:
-        async with self._store.write() as connection:
-            await connection.execute(text("UPDATE inbox SET state = :to WHERE item = :item"), {"to": to, "item": item})
+        update = text("UPDATE inbox SET state = :to WHERE item = :item")
+        await self._store.write(lambda connection: connection.execute(update, {"to": to, "item": item}))
 
     async def has(self, item: str) -> bool:
         """Whether an item was taken in before."""
         query = text("SELECT 1 FROM inbox WHERE item = :item")
-        async with self._store.read() as connection:
-            return (await connection.execute(query, {"item": item})).first() is not None
+        found = await self._store.read(lambda connection: connection.execute(query, {"item": item}).first())
+        return found is not None
 
     async def unread(self, run: str) -> list[str]:
         """Ids of items that no executor has acknowledged."""
         query = text("SELECT item FROM inbox WHERE run = :run AND state <> 'consumed' ORDER BY n")
-        async with self._store.read() as connection:
-            return [str(row.item) for row in (await connection.execute(query, {"run": run})).all()]
+        rows = await self._store.read(lambda connection: connection.execute(query, {"run": run}).all())
+        return [str(row.item) for row in rows]
 
     async def ask(self, run: str, question: AskedItem, now: float) -> bool:
         """Record an open question; False when too many are open."""
-        upsert = text(
-            "INSERT INTO questions (run, id, role, text, expires_at, state)"
-            " VALUES (:run, :id, :role, :text, :expires_at, 'open') ON CONFLICT (run, id) DO NOTHING"
-        )
-        async with self._store.write() as connection:
-            query = text("SELECT count(*) FROM questions WHERE run = :run AND state = 'open'")
-            if int((await connection.execute(query, {"run": run})).scalar_one()) >= QUESTIONS_OPEN_MAX_COUNT:
+        values = {
+            "run": run,
+            "id": question.id,
+            "role": question.role,
+            "text": question.text,
+            "expires_at": now + question.expires_seconds,
+        }
+
+        def work(connection: Connection) -> bool:
+            if int(connection.execute(_OPEN, {"run": run, "now": now}).scalar_one()) >= QUESTIONS_OPEN_MAX_COUNT:
                 return False
-            values = {
-                "run": run,
-                "id": question.id,
-                "role": question.role,
-                "text": question.text,
-                "expires_at": now + question.expires_seconds,
-            }
-            await connection.execute(upsert, values)
-        return True
+            connection.execute(_ASK, values)
+            return True
+
+        return await self._store.write(work)
 
     async def close_question(self, run: str, question: str) -> bool:
         """Answered or withdrawn; False when it is unknown."""
         update = text("UPDATE questions SET state = 'closed' WHERE run = :run AND id = :id")
-        async with self._store.write() as connection:
-            return (await connection.execute(update, {"run": run, "id": question})).rowcount == 1
+        values = {"run": run, "id": question}
+        return await self._store.write(lambda connection: connection.execute(update, values).rowcount == 1)
 
     async def question_state(self, run: str, question: str, now: float) -> str | None:
         """`open`, `closed`, `expired`, or None when it was never asked."""
         query = text("SELECT state, expires_at FROM questions WHERE run = :run AND id = :id")
-        async with self._store.read() as connection:
-            row = (await connection.execute(query, {"run": run, "id": question})).first()
+        values = {"run": run, "id": question}
+        row = await self._store.read(lambda connection: connection.execute(query, values).first())
         if row is None:
             return None
         return "expired" if row.state == "open" and now >= row.expires_at else str(row.state)
 
     async def open_questions(self, run: str, now: float) -> int:
-        query = text("SELECT count(*) FROM questions WHERE run = :run AND state = 'open' AND expires_at > :now")
-        async with self._store.read() as connection:
-            return int((await connection.execute(query, {"run": run, "now": now})).scalar_one())
+        values = {"run": run, "now": now}
+        return await self._store.read(lambda connection: int(connection.execute(_OPEN, values).scalar_one()))
 
     async def runs_with_expired_questions(self, now: float) -> list[str]:
         """Close what is past its time; the Runs concerned."""
         query = text("SELECT DISTINCT run FROM questions WHERE state = 'open' AND expires_at <= :now")
         update = text("UPDATE questions SET state = 'expired' WHERE state = 'open' AND expires_at <= :now")
-        async with self._store.read() as connection:
-            runs = [str(row.run) for row in (await connection.execute(query, {"now": now})).all()]
-        if runs:
-            async with self._store.write() as connection:
-                await connection.execute(update, {"now": now})
-        return runs
+        rows = await self._store.read(lambda connection: connection.execute(query, {"now": now}).all())
+        if rows:
+            await self._store.write(lambda connection: connection.execute(update, {"now": now}))
+        return [str(row.run) for row in rows]

@@ -12,17 +12,21 @@ from guildhall_contracts import limits
 from guildhall_contracts.errors import ErrorKind
 from guildhall_contracts.guild import Budget
 from guildhall_contracts.model_api import LedgerCall, LedgerView, ModelReply, ModelRequest
-from sqlalchemy import RowMapping, text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, RowMapping, text
 
 from guildhall_gateway.budget import Scope, Totals, Worst, over_budget, totals_view
 from guildhall_gateway.ledger_rows import (
+    BUDGET,
+    CALLS_OF,
     CLOSE,
     DROP_REFUSED,
+    FREEZE,
     INSERT,
+    KEEP_REPLY,
     LOST,
     NEW_SCOPE,
     NEWEST,
+    ONE,
     RESERVE,
     SETTLE,
     Outcome,
@@ -72,184 +76,143 @@ def _no(status: int, kind: ErrorKind, message: str, **more: Any) -> Refusal:
 
 
 class Ledger:
-    """What the Runs spent. The only writer of `totals`, `calls` and `replies`."""
+    """What the Runs spent. The only writer of `totals`, `calls`, `replies`, `runs` and `instances`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
 
     async def reserve(self, run: str, claim: Claim, now: float) -> Reserved | Replay | Refusal:
         """Promise the worst case of a call, give back its stored reply, or say why neither."""
-        request, worst = claim.request, claim.worst
-        key = {"run": run, "call_id": request.call_id}
-        async with self._store.write() as connection:
-            newest = (await connection.execute(NEWEST, key)).mappings().first()
-            known = await self._known(connection, newest, claim.digest, now) if newest else None
-            if known is not None:
-                return known
-            attempt = 1 if newest is None else int(newest["attempt"]) + (newest["state"] != "refused")
-            await connection.execute(DROP_REFUSED, key)
-            too_dear = await self._promise(connection, claim.scopes, worst)
-            row = key | {
-                "attempt": attempt,
-                "role": request.role,
-                "model": request.model,
-                "state": "refused" if too_dear else "reserved",
-                "request_sha256": claim.digest,
-                "owner": self._store.instance,
-                "scopes": json.dumps([scope.key for scope in claim.scopes]),
-                "reserved_micro_usd": worst.micro_usd,
-                "reserved_tokens": worst.tokens,
-                "error_kind": "budget_exhausted" if too_dear else None,
-                "started_at": now,
-                "settled_at": now if too_dear else None,
-            }
-            await connection.execute(INSERT, row)
-        return _no(402, "budget_exhausted", too_dear) if too_dear else Reserved(attempt, worst)
+        return await self._store.write(lambda connection: self._reserve(connection, run, claim, now))
 
-    async def _known(
-        self, connection: AsyncConnection, newest: RowMapping, digest: str, now: float
-    ) -> Replay | Refusal | None:
+    def _reserve(self, connection: Connection, run: str, claim: Claim, now: float) -> Reserved | Replay | Refusal:
+        key = {"run": run, "call_id": claim.request.call_id}
+        newest = connection.execute(NEWEST, key).mappings().first()
+        known = self._known(connection, newest, claim.digest, now) if newest else None
+        if known is not None:
+            return known
+        was_refused = newest is not None and newest["state"] == "refused"
+        if was_refused:
+            connection.execute(DROP_REFUSED, key)
+        attempt = 1 if newest is None else int(newest["attempt"]) + (not was_refused)
+        too_dear = _promise(connection, claim.scopes, claim.worst)
+        connection.execute(INSERT, key | self._row(claim, attempt, now, too_dear))
+        return _no(402, "budget_exhausted", too_dear) if too_dear else Reserved(attempt, claim.worst)
+
+    def _row(self, claim: Claim, attempt: int, now: float, too_dear: str | None) -> dict[str, Any]:
+        return {
+            "attempt": attempt,
+            "role": claim.request.role,
+            "model": claim.request.model,
+            "state": "refused" if too_dear else "reserved",
+            "request_sha256": claim.digest,
+            "owner": self._store.instance,
+            "scopes": json.dumps([scope.key for scope in claim.scopes]),
+            "reserved_micro_usd": claim.worst.micro_usd,
+            "reserved_tokens": claim.worst.tokens,
+            "error_kind": "budget_exhausted" if too_dear else None,
+            "started_at": now,
+            "settled_at": now if too_dear else None,
+        }
+
+    def _known(self, connection: Connection, newest: RowMapping, digest: str, now: float) -> Replay | Refusal | None:
         key = {"run": newest["run"], "call_id": newest["call_id"]}
         if newest["state"] == "settled":
-            if newest["request_sha256"] != digest:
-                return _no(
-                    409, "internal", f"call id '{newest['call_id']}' was used for another request; use a new one"
-                )
-            query = text("SELECT body FROM replies WHERE run = :run AND call_id = :call_id")
-            body = (await connection.execute(query, key)).scalar_one()
-            return Replay(ModelReply.model_validate_json(body))
+            return _replay(connection, newest, digest)
         if newest["state"] == "reserved":
-            if await self._alive(connection, newest["owner"], now):
-                text_ = f"call '{newest['call_id']}' is being made; ask again for its reply"
-                return _no(409, "llm_unavailable", text_, retry_after_seconds=1.0)
-            await self._close(connection, newest, lost(newest), now)
+            if self._alive(connection, newest["owner"], now):
+                why = f"call '{newest['call_id']}' is being made; ask again for its reply"
+                return _no(409, "llm_unavailable", why, retry_after_seconds=1.0)
+            _close(connection, newest, lost(newest), now)
         if newest["attempt"] >= ATTEMPTS_MAX_COUNT:
             return _no(409, "internal", f"call id '{newest['call_id']}' was tried {ATTEMPTS_MAX_COUNT} times; give up")
-        if int((await connection.execute(LOST, key)).scalar_one()) >= LOST_MAX_COUNT:
-            text_ = f"call '{newest['call_id']}' was cut off twice; it is not made again under this id"
-            return _no(409, "llm_unavailable", text_, retryable=False)
+        if newest["state"] != "refused" and int(connection.execute(LOST, key).scalar_one()) >= LOST_MAX_COUNT:
+            why = f"call '{newest['call_id']}' was cut off twice; it is not made again under this id"
+            return _no(409, "llm_unavailable", why, retryable=False)
         return None
 
-    async def _alive(self, connection: AsyncConnection, owner: str, now: float) -> bool:
+    def _alive(self, connection: Connection, owner: str, now: float) -> bool:
         if self._store.sqlite or owner == self._store.instance:
             return False  # the file lock says that we are alone; our own calls are known by the one who asks
-        seen = (await connection.execute(text("SELECT seen_at FROM instances WHERE id = :id"), {"id": owner})).scalar()
+        seen = connection.execute(text("SELECT seen_at FROM instances WHERE id = :id"), {"id": owner}).scalar()
         return seen is not None and now - float(seen) < INSTANCE_ALIVE_SECONDS
-
-    async def _promise(self, connection: AsyncConnection, scopes: tuple[Scope, ...], worst: Worst) -> str | None:
-        """Add `worst` to every scope; when one has no room, take it back from those before and say why."""
-        done: list[Scope] = []
-        for scope in scopes:
-            await connection.execute(NEW_SCOPE, {"scope": scope.key})
-            unpriced = worst.micro_usd is None and scope.cost_micro_usd is not None
-            changed = 0 if unpriced else (await connection.execute(RESERVE, limits_of(scope, worst))).rowcount
-            if changed != 1:
-                for earlier in done:
-                    await connection.execute(SETTLE, settlement(earlier.key, worst, None))
-                totals = await totals_in(connection, scope.key)
-                return over_budget(scope, totals, worst) or f"{scope.what} has no room for another call"
-            done.append(scope)
-        return None
 
     async def settle(self, run: str, call_id: str, attempt: int, outcome: Outcome, now: float) -> Totals:
         """Close a reserved call and give the Run's totals; one closed already stays: nothing is counted twice."""
         key = {"run": run, "call_id": call_id, "attempt": attempt}
-        query = text("SELECT * FROM calls WHERE run = :run AND call_id = :call_id AND attempt = :attempt")
-        async with self._store.write() as connection:
-            row = (await connection.execute(query, key)).mappings().first()
-            if row is not None:
-                await self._close(connection, row, outcome, now)
-            return await totals_in(connection, f"run:{run}")
 
-    async def _close(self, connection: AsyncConnection, row: RowMapping, outcome: Outcome, now: float) -> bool:
-        key = {"run": row["run"], "call_id": row["call_id"], "attempt": row["attempt"]}
-        count = outcome.count
-        values = {
-            "state": outcome.state,
-            "lost": int(outcome.lost),
-            "tokens": count.prompt,
-            "cached": count.cached,
-            "output": count.output,
-            "cost": outcome.cost,
-            "error_kind": outcome.error_kind,
-            "settled_at": now,
-        }
-        if (await connection.execute(CLOSE, key | values)).rowcount != 1:
-            return False
-        worst = Worst(int(row["reserved_tokens"]), row["reserved_micro_usd"])
-        for scope in json.loads(row["scopes"]):
-            await connection.execute(SETTLE, settlement(scope, worst, outcome))
-        if outcome.reply is not None:
-            insert = text("INSERT INTO replies (run, call_id, body) VALUES (:run, :call_id, :body)")
-            body = outcome.reply.model_dump_json(by_alias=True, exclude_none=True)
-            await connection.execute(insert, {"run": row["run"], "call_id": row["call_id"], "body": body})
-        return True
+        def work(connection: Connection) -> Totals:
+            row = connection.execute(ONE, key).mappings().first()
+            if row is not None:
+                _close(connection, row, outcome, now)
+            return totals_in(connection, f"run:{run}")
+
+        return await self._store.write(work)
 
     async def settle_orphans(self, now: float, busy: Busy = set) -> list[str]:
         """Close at worst case what is reserved but made by nobody: not by a living gateway, not in `busy`.
 
         The uids of the Runs concerned.
         """
-        async with self._store.read() as connection:
-            rows = (await connection.execute(text("SELECT * FROM calls WHERE state = 'reserved'"))).mappings().all()
+        query = text("SELECT * FROM calls WHERE state = 'reserved'")
+        rows = await self._store.read(lambda connection: connection.execute(query).mappings().all())
         touched = []
         for row in rows:  # one transaction each: rows of several Runs locked at once could deadlock
-            async with self._store.write() as connection:
-                if (row["run"], row["call_id"]) in busy() or await self._alive(connection, row["owner"], now):
-                    continue
-                if await self._close(connection, row, lost(row), now):
-                    touched.append(str(row["run"]))
+            if (row["run"], row["call_id"]) in busy():
+                continue
+            if await self._store.write(lambda connection, row=row: self._close_orphan(connection, row, now)):  # type: ignore[misc]
+                touched.append(str(row["run"]))
         return list(dict.fromkeys(touched))
+
+    def _close_orphan(self, connection: Connection, row: RowMapping, now: float) -> bool:
+        return not self._alive(connection, row["owner"], now) and _close(connection, row, lost(row), now)
 
     async def beat(self, now: float) -> None:
         """Say that this instance lives (PostgreSQL only: SQLite has the file lock)."""
-        if self._store.sqlite:
-            return
         upsert = text(
             "INSERT INTO instances (id, seen_at) VALUES (:id, :now)"
             " ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at"
         )
-        async with self._store.write() as connection:
-            await connection.execute(upsert, {"id": self._store.instance, "now": now})
-            gone = {"before": now - 100 * INSTANCE_ALIVE_SECONDS}
-            await connection.execute(text("DELETE FROM instances WHERE seen_at < :before"), gone)
+        forget = text("DELETE FROM instances WHERE seen_at < :before")
+
+        def work(connection: Connection) -> None:
+            connection.execute(upsert, {"id": self._store.instance, "now": now})
+            connection.execute(forget, {"before": now - 100 * INSTANCE_ALIVE_SECONDS})
+
+        if not self._store.sqlite:
+            await self._store.write(work)
 
     async def retire(self) -> None:
         """Forget this instance, so that what it left reserved may be closed at once."""
-        async with self._store.write() as connection:
-            await connection.execute(text("DELETE FROM instances WHERE id = :id"), {"id": self._store.instance})
+        delete = text("DELETE FROM instances WHERE id = :id")
+        await self._store.write(lambda connection: connection.execute(delete, {"id": self._store.instance}))
 
     async def totals(self, run: str) -> Totals:
-        async with self._store.read() as connection:
-            return await totals_in(connection, f"run:{run}")
+        return await self._store.read(lambda connection: totals_in(connection, f"run:{run}"))
 
     async def forget_replies(self, run: str) -> None:
         """Delete the stored replies of a Run that is over: nobody may ask for them again."""
-        async with self._store.write() as connection:
-            await connection.execute(text("DELETE FROM replies WHERE run = :run"), {"run": run})
+        delete = text("DELETE FROM replies WHERE run = :run")
+        await self._store.write(lambda connection: connection.execute(delete, {"run": run}))
 
     async def freeze_budget(self, run: str, namespace: str, name: str, budget: Budget, now: float) -> Budget:
         """The budget first recorded for a Run; later changes of its Guild do not move it."""
-        insert = text(
-            "INSERT INTO runs (uid, namespace, name, budget, first_seen)"
-            " VALUES (:uid, :namespace, :name, :budget, :now) ON CONFLICT (uid) DO NOTHING"
-        )
         row = {"uid": run, "namespace": namespace, "name": name, "budget": json.dumps(budget.to_wire()), "now": now}
-        async with self._store.write() as connection:
-            await connection.execute(insert, row)
-        return await self.budget(run) or budget
+
+        def work(connection: Connection) -> str:
+            connection.execute(FREEZE, row)
+            return str(connection.execute(BUDGET, {"run": run}).scalar_one())
+
+        return Budget.model_validate_json(await self._store.write(work))
 
     async def budget(self, run: str) -> Budget | None:
-        async with self._store.read() as connection:
-            body = (await connection.execute(text("SELECT budget FROM runs WHERE uid = :run"), {"run": run})).scalar()
+        body = await self._store.read(lambda connection: connection.execute(BUDGET, {"run": run}).scalar())
         return None if body is None else Budget.model_validate_json(body)
 
     async def calls(self, run: str) -> list[LedgerCall]:
         """The last calls of a Run, oldest first."""
-        query = text("SELECT * FROM calls WHERE run = :run ORDER BY started_at DESC, attempt DESC LIMIT :limit")
-        async with self._store.read() as connection:
-            found = await connection.execute(query, {"run": run, "limit": limits.PAGE_MAX_COUNT})
-            rows = found.mappings().all()
+        values = {"run": run, "limit": limits.PAGE_MAX_COUNT}
+        rows = await self._store.read(lambda connection: connection.execute(CALLS_OF, values).mappings().all())
         return [public_call(row) for row in reversed(rows)]
 
     async def view(self, run: str, budget: Budget) -> LedgerView:
@@ -257,3 +220,61 @@ class Ledger:
         calls = await self.calls(run)
         scripted = any(call.model.startswith("scripted:") for call in calls)
         return LedgerView(totals=totals_view(await self.totals(run), budget), calls=calls, scripted=scripted)
+
+
+def _replay(connection: Connection, newest: RowMapping, digest: str) -> Replay | Refusal:
+    if newest["request_sha256"] != digest:
+        why = f"call id '{newest['call_id']}' was used for another request; use a new one"
+        return _no(409, "internal", why)
+    query = text("SELECT body FROM replies WHERE run = :run AND call_id = :call_id")
+    body = connection.execute(query, {"run": newest["run"], "call_id": newest["call_id"]}).scalar_one()
+    return Replay(ModelReply.model_validate_json(body))
+
+
+def _promise(connection: Connection, payers: tuple[Scope, ...], worst: Worst) -> str | None:
+    """Add `worst` to every scope; when one has no room, take it back from those before and say why."""
+    done: list[Scope] = []
+    for scope in payers:
+        if _has_room(connection, scope, worst):
+            done.append(scope)
+            continue
+        for earlier in done:
+            connection.execute(SETTLE, settlement(earlier.key, worst, None))
+        totals = totals_in(connection, scope.key)
+        return over_budget(scope, totals, worst) or f"{scope.what} has no room for another call"
+    return None
+
+
+def _has_room(connection: Connection, scope: Scope, worst: Worst) -> bool:
+    if worst.micro_usd is None and scope.cost_micro_usd is not None:
+        return False
+    values = limits_of(scope, worst)
+    if connection.execute(RESERVE, values).rowcount == 1:
+        return True
+    connection.execute(NEW_SCOPE, {"scope": scope.key})  # it may be new, or made by another a moment ago
+    return connection.execute(RESERVE, values).rowcount == 1
+
+
+def _close(connection: Connection, row: RowMapping, outcome: Outcome, now: float) -> bool:
+    """Close a call that is still reserved; False when another did."""
+    key = {"run": row["run"], "call_id": row["call_id"], "attempt": row["attempt"]}
+    count = outcome.count
+    values = {
+        "state": outcome.state,
+        "lost": int(outcome.lost),
+        "tokens": count.prompt,
+        "cached": count.cached,
+        "output": count.output,
+        "cost": outcome.cost,
+        "error_kind": outcome.error_kind,
+        "settled_at": now,
+    }
+    if connection.execute(CLOSE, key | values).rowcount != 1:
+        return False
+    worst = Worst(int(row["reserved_tokens"]), row["reserved_micro_usd"])
+    for scope in json.loads(row["scopes"]):
+        connection.execute(SETTLE, settlement(scope, worst, outcome))
+    if outcome.reply is not None:
+        body = outcome.reply.model_dump_json(by_alias=True, exclude_none=True)
+        connection.execute(KEEP_REPLY, {"run": row["run"], "call_id": row["call_id"], "body": body})
+    return True

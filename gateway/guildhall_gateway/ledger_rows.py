@@ -6,8 +6,7 @@ from typing import Any, Final, Literal
 
 from guildhall_contracts.errors import ErrorKind
 from guildhall_contracts.model_api import CallUsage, LedgerCall, ModelReply
-from sqlalchemy import RowMapping, text
-from sqlalchemy.ext.asyncio import AsyncConnection
+from sqlalchemy import Connection, RowMapping, text
 
 from guildhall_gateway.budget import Scope, Totals, Worst
 from guildhall_gateway.prices import TokenCount
@@ -44,6 +43,14 @@ CLOSE: Final = text(
     "UPDATE calls SET state = :state, lost = :lost, tokens = :tokens, cached = :cached, output = :output, cost = :cost,"
     " error_kind = :error_kind, settled_at = :settled_at"
     " WHERE run = :run AND call_id = :call_id AND attempt = :attempt AND state = 'reserved'"
+)
+ONE: Final = text("SELECT * FROM calls WHERE run = :run AND call_id = :call_id AND attempt = :attempt")
+KEEP_REPLY: Final = text("INSERT INTO replies (run, call_id, body) VALUES (:run, :call_id, :body)")
+CALLS_OF: Final = text("SELECT * FROM calls WHERE run = :run ORDER BY started_at DESC, attempt DESC LIMIT :limit")
+BUDGET: Final = text("SELECT budget FROM runs WHERE uid = :run")
+FREEZE: Final = text(
+    "INSERT INTO runs (uid, namespace, name, budget, first_seen)"
+    " VALUES (:uid, :namespace, :name, :budget, :now) ON CONFLICT (uid) DO NOTHING"
 )
 
 
@@ -102,9 +109,9 @@ def lost(row: RowMapping) -> Outcome:
     return Outcome("failed", count, row["reserved_micro_usd"], "llm_unavailable", lost=True)
 
 
-async def totals_in(connection: AsyncConnection, scope: str) -> Totals:
+def totals_in(connection: Connection, scope: str) -> Totals:
     query = text("SELECT * FROM totals WHERE scope = :scope")
-    row = (await connection.execute(query, {"scope": scope})).mappings().first()
+    row = connection.execute(query, {"scope": scope}).mappings().first()
     return Totals() if row is None else Totals(**{key: int(value) for key, value in row.items() if key != "scope"})
 
 

@@ -14,7 +14,7 @@ from pydantic import ValidationError
 
 from guildhall_gateway.runs import InterventionView, RunView
 
-_CURSOR: Final = re.compile(r"(\d{1,9})\.(\d{1,12})\.(\d{1,12})")
+_CURSOR: Final = re.compile(r"([0-9]{1,9})\.([0-9]{1,12})\.([0-9]{1,12})")
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,23 +8,25 @@ import asyncio
 import fcntl
 import secrets
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, event, text
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from guildhall_gateway.tables import METADATA, SCHEMA_VERSION
 
 LOCK_WAIT_SECONDS: Final = 60
 INSTANCE_ALIVE_SECONDS: Final = 20.0
 POOL_COUNT: Final = 8
+READERS_COUNT: Final = 2
+T = TypeVar("T")
 
-_DRIVERS: Final = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
+_DRIVERS: Final = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
 
 
 class StoreError(OSError):
@@ -41,7 +43,7 @@ def database_url(text_url: str) -> URL:
         url = make_url(text_url)
     except SQLAlchemyError as error:
         raise StoreError("the database URL cannot be read") from error
-    driver = _DRIVERS.get(url.drivername, url.drivername)
+    driver = _DRIVERS.get(url.drivername.partition("+")[0], url.drivername)
     if driver not in _DRIVERS.values():
         raise StoreError(f"database '{url.drivername}' is not supported; use sqlite or postgresql")
     if driver == _DRIVERS["sqlite"] and url.database in (None, "", ":memory:"):
@@ -50,27 +52,28 @@ def database_url(text_url: str) -> URL:
 
 
 class Store:
-    """One engine. `write()` is a serialised (SQLite) or row-locking (PostgreSQL) transaction; `read()` only reads."""
+    """One database. A transaction is a plain function of a Connection, run whole: on SQLite in one thread for all
+    writes (one hop, and so serialised), on PostgreSQL on asyncpg under row locks."""
 
     def __init__(self, url: str) -> None:
         self.url = database_url(url)
         self.sqlite = self.url.drivername.startswith("sqlite")
         self.instance = secrets.token_hex(8)
-        self._writer = asyncio.Lock()
         self._lock_file: Any = None
-        self._engine = _sqlite_engine(self.url) if self.sqlite else _postgres_engine(self.url)
+        self._writer = ThreadPoolExecutor(1, "store-write")
+        self._readers = ThreadPoolExecutor(READERS_COUNT, "store-read")
+        self._sync: Engine | None = _sqlite_engine(self.url) if self.sqlite else None
+        self._async: AsyncEngine | None = None if self.sqlite else _postgres_engine(self.url)
 
     async def open(self) -> None:
         """Take the database (SQLite: alone), bring its schema up to date. Raises StoreError."""
         if self.sqlite:
             await asyncio.to_thread(self._take_alone)
         try:
-            async with self._engine.begin() as connection:
-                await connection.run_sync(_migrate)
+            await self.write(_migrate)
         except (SQLAlchemyError, OSError) as error:
-            raise StoreError(
-                f"the database at {self.url.render_as_string()} cannot be opened: {_short(error)}"
-            ) from None
+            where = self.url.render_as_string()  # without the password
+            raise StoreError(f"the database at {where} cannot be opened: {_short(error)}") from None
 
     def _take_alone(self) -> None:
         path = Path(str(self.url.database))
@@ -85,30 +88,48 @@ class Store:
                 return
         raise StoreError(f"another gateway holds {path}; one SQLite file serves one gateway")
 
-    @asynccontextmanager
-    async def write(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction that commits at the end or not at all. Raises StoreError."""
+    async def write(self, work: Callable[[Connection], T]) -> T:
+        """Run `work` in a transaction that commits at its end or not at all. Raises StoreError."""
         try:
-            if not self.sqlite:
-                async with self._engine.begin() as connection:
-                    yield connection
-                return
-            async with self._writer, self._engine.begin() as connection:
-                yield connection
+            if self._async is not None:
+                async with self._async.begin() as connection:
+                    return await connection.run_sync(work)
+            return await asyncio.get_running_loop().run_in_executor(self._writer, self._write, work)
         except SQLAlchemyError as error:
             raise StoreError(f"the database refused a change: {_short(error)}") from error
 
-    @asynccontextmanager
-    async def read(self) -> AsyncIterator[AsyncConnection]:
-        """A transaction that only reads. Raises StoreError."""
+    def _write(self, work: Callable[[Connection], T]) -> T:
+        assert self._sync is not None  # noqa: S101  the caller asked
+        with self._sync.begin() as connection:
+            return work(connection)
+
+    async def read(self, work: Callable[[Connection], T]) -> T:
+        """Run `work`, which only reads, on one state of the database. Raises StoreError."""
         try:
-            async with self._engine.connect() as connection:
-                yield await connection.execution_options(guildhall_read=True)
+            if self._async is not None:
+                async with self._async.connect() as connection:
+                    return await connection.run_sync(work)
+            return await asyncio.get_running_loop().run_in_executor(self._readers, self._read, work)
         except SQLAlchemyError as error:
             raise StoreError(f"the database cannot be read: {_short(error)}") from error
 
+    def _read(self, work: Callable[[Connection], T]) -> T:
+        assert self._sync is not None  # noqa: S101  the caller asked
+        with self._sync.connect() as connection:
+            return work(connection.execution_options(guildhall_read=True))
+
+    def lock(self, connection: Connection, name: str) -> None:
+        """Let others who name the same wait until this transaction ends; SQLite has one writer anyway."""
+        if not self.sqlite:
+            connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:name))"), {"name": name})
+
     async def close(self) -> None:
-        await self._engine.dispose()
+        self._writer.shutdown()
+        self._readers.shutdown()
+        if self._async is not None:
+            await self._async.dispose()
+        if self._sync is not None:
+            self._sync.dispose()
         if self._lock_file is not None:
             self._lock_file.close()
 
@@ -117,11 +138,11 @@ def _short(error: BaseException) -> str:
     return str(getattr(error, "orig", error))[:300]
 
 
-def _sqlite_engine(url: URL) -> AsyncEngine:
-    engine = create_async_engine(url, pool_size=POOL_COUNT, connect_args={"timeout": 15})
-    sync = engine.sync_engine
+def _sqlite_engine(url: URL) -> Engine:
+    options = {"timeout": 15, "check_same_thread": False}
+    engine = create_engine(url, pool_size=POOL_COUNT, poolclass=QueuePool, connect_args=options)
 
-    @event.listens_for(sync, "connect")
+    @event.listens_for(engine, "connect")
     def _pragmas(connection: Any, _record: Any) -> None:
         connection.isolation_level = None
         cursor = connection.cursor()
@@ -129,7 +150,7 @@ def _sqlite_engine(url: URL) -> AsyncEngine:
             cursor.execute(f"PRAGMA {pragma}")
         cursor.close()
 
-    @event.listens_for(sync, "begin")
+    @event.listens_for(engine, "begin")
     def _begin(connection: Connection) -> None:
         reads = connection.get_execution_options().get("guildhall_read")
         connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")

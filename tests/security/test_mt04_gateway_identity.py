@@ -14,6 +14,7 @@ from typing import Any
 import httpx
 import pytest
 from guildhall_gateway.identity import LAG_MAX_SECONDS, TokenFacts
+from guildhall_gateway.runs import PodView
 from guildhall_gateway.token_review import facts_of
 from unit.gateway import kit
 from unit.gateway.kit import Cluster, Served
@@ -123,7 +124,7 @@ async def test_a_replaced_attempts_old_pod_is_refused_and_the_new_one_served(tmp
     kit.scenario(tmp_path, "hi", [kit.SAY_HI])
     async with kit.serve(tmp_path) as served:
         served.cluster.add_run()
-        new = kit.PodView("pod-2", "team", "podname-2", run="run-1", attempt=2, phase="Running", ips=("127.0.0.1",))
+        new = PodView("pod-2", "team", "podname-2", run="run-1", attempt=2, phase="Running", ips=("127.0.0.1",))
         served.cluster.tell("set", new)
         served.cluster.tokens["new"] = TokenFacts(
             "system:serviceaccount:team:guildhall-run", "team", "podname-2", "pod-2"
@@ -152,7 +153,10 @@ async def test_a_cancelled_run_gets_its_mail_and_keeps_its_patch_but_calls_no_mo
         async with served.client() as client:
             refused = await client.post("/v1/model", json=kit.request())
             assert (refused.status_code, refused.json()["error"]["kind"]) == (403, "interrupted")
-            page = (await client.get("/v1/mailbox", params={"waitSeconds": "5"})).json()
+            page = (await client.get("/v1/mailbox")).json()
+            while not page["items"]:
+                query = {"waitSeconds": "5", "cursor": page["cursor"]}
+                page = (await client.get("/v1/mailbox", params=query)).json()
             assert [item["cancel"] for item in page["items"]] == [True]
             blob = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
             assert (await client.put(f"/v1/blobs/{blob}", content=b"")).status_code == 201
@@ -201,8 +205,8 @@ async def test_an_authenticated_body_is_bounded_too(tmp_path: Path) -> None:
         served.cluster.add_run()
         async with served.client() as client:
             declared = {"Content-Length": str(9 * 1024 * 1024), "Content-Type": "application/json"}
-            sent = client.build_request("POST", "/v1/model", content=b"x" * (9 * 1024 * 1024), headers=declared)
-            assert (await client.send(sent)).status_code == 413
+            too_long = client.build_request("POST", "/v1/model", content=b"x" * (9 * 1024 * 1024), headers=declared)
+            assert (await client.send(too_long)).status_code == 413
         url = httpx.URL(served.url)
         _, writer = await asyncio.open_connection(url.host, url.port)
         head = f"POST /v1/model HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {kit.TOKEN}\r\n"
@@ -241,7 +245,7 @@ async def test_401_is_quick_even_when_the_reviewer_is_down(tmp_path: Path) -> No
         async def down(_token: str) -> TokenFacts | None:
             raise OSError("no API server")
 
-        served.cluster.review = down  # type: ignore[method-assign]
+        served.cluster.review = down  # type: ignore[assignment,method-assign]
         started = time.monotonic()
         assert await call(served) == 503
         assert await call(served, None) == 401

@@ -81,7 +81,7 @@ def _wait_for(port: int) -> None:
 
 
 async def create_database(url: str, name: str) -> None:
-    import asyncpg
+    import asyncpg  # type: ignore[import-untyped]
 
     for attempt in range(50):
         try:

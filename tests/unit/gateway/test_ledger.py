@@ -3,6 +3,7 @@
 import asyncio
 import signal
 import sys
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from guildhall_gateway.prices import TokenCount
 from guildhall_gateway.problems import Refusal
 from guildhall_gateway.store import Store, StoreError, database_url
 from guildhall_gateway.tables import METADATA
+from sqlalchemy import Connection, TextClause, text
 from unit.gateway import kit
 
 RUN = "run-1"
@@ -145,9 +147,8 @@ async def test_replies_are_deleted_when_a_run_is_over(store: Store) -> None:
     await reserved(ledger, claim())
     await ledger.settle(RUN, "c1", 1, settled(), 2.0)
     await ledger.forget_replies(RUN)
-    async with store.read() as connection:
-        rows = await connection.exec_driver_sql("SELECT count(*) FROM replies")
-        assert rows.scalar_one() == 0
+    query = text("SELECT count(*) FROM replies")
+    assert await store.read(lambda connection: connection.execute(query).scalar_one()) == 0
     assert (await ledger.totals(RUN)).cost == 40, "the money stays recorded"
 
 
@@ -234,20 +235,24 @@ async def test_one_sqlite_file_serves_one_gateway(tmp_path: Path, monkeypatch: p
     await third.close()
 
 
+def _one(query: TextClause, connection: Connection) -> object:
+    return connection.execute(query).scalar_one()
+
+
 async def test_sqlite_syncs_every_commit(tmp_path: Path) -> None:
     store = Store(f"sqlite:///{tmp_path}/gateway.db")
     await store.open()
-    async with store.read() as connection:
-        assert (await connection.exec_driver_sql("PRAGMA journal_mode")).scalar_one() == "wal"
-        assert (await connection.exec_driver_sql("PRAGMA synchronous")).scalar_one() == 2
+    for pragma, value in (("journal_mode", "wal"), ("synchronous", 2)):
+        query = text(f"PRAGMA {pragma}")
+        assert await store.write(partial(_one, query)) == value
     await store.close()
 
 
 async def test_a_newer_schema_is_not_touched(store_url: str) -> None:
     store = Store(store_url)
     await store.open()
-    async with store.write() as connection:
-        await connection.exec_driver_sql("INSERT INTO schema_version (version) VALUES (99)")
+    newer = text("INSERT INTO schema_version (version) VALUES (99)")
+    await store.write(lambda connection: connection.execute(newer))
     await store.close()
     late = Store(store_url)
     with pytest.raises(StoreError, match="upgrade the gateway"):

@@ -111,7 +111,7 @@ async def test_a_run_that_ends_cuts_its_calls_and_is_charged_the_worst_case(tmp_
         if end == "gone":
             served.cluster.tell("gone", run)
         else:
-            served.cluster.change_run(**{end: True})
+            served.cluster.change_run(cancelled=end == "cancelled", finished=end == "finished")
         for call in calls[:2]:
             failure = (await asyncio.wait_for(call, 2))[-1]["failure"]["error"]
             assert (failure["kind"], failure["retryable"]) == ("interrupted", False)
