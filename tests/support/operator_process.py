@@ -20,6 +20,15 @@ from support.cluster import Cluster, eventually
 from support.crds import install_crds
 from support.installation import ROOT
 
+SHORT_WAITS = {
+    "guildSeconds": 2,
+    "policySeconds": 3,
+    "claimSeconds": 2,
+    "imagePullSeconds": 3,
+    "mountSeconds": 5,
+    "refusedSeconds": 5,
+    "cancelGraceSeconds": 3,
+}
 DONE = {"Succeeded", "Failed", "Cancelled"}
 GUILD = {
     "entryRole": "solo",
@@ -158,7 +167,7 @@ def installed(cluster: Cluster, folder: Path) -> Iterator[OperatorProcess]:
         values = {
             "runNamespaces": [runs],
             "createRunNamespaces": False,
-            "images": {**images, "pullPolicy": "Never"},
+            "images": {**images, "pullPolicy": "IfNotPresent"},
             "gateway": {"persistence": {"enabled": False}},
             "api": {"persistence": {"enabled": False}},
             "storage": {"journalSize": "16Mi"},
@@ -184,6 +193,7 @@ def installed(cluster: Cluster, folder: Path) -> Iterator[OperatorProcess]:
                 "gateway": {**chart["gateway"], "clusterIp": service},
                 "apiServer": {"name": "api-server", "host": api, "port": 443},
                 "sealWaitSeconds": 5,
+                "waits": SHORT_WAITS,
             }
             (folder / "kubeconfig").write_text(account_kubeconfig(cluster, control, "guildhall-operator"))
             operator = OperatorProcess(cluster, control, runs, folder, config)

@@ -1,7 +1,8 @@
 """Stand-ins for the run pod's containers and the gateway, so that the operator can be tested on a cluster alone.
 
 One image made of busybox and two scripts. The executor does what its task says, in words such as
-`sleep=2 outcome=failed kind=budget_exhausted`; `outcome=silent` leaves no message, `outcome=oom` eats its memory.
+`sleep=2 outcome=failed kind=budget_exhausted`; `outcome=silent` leaves no message, `outcome=oom` eats its memory,
+`term=ignore` bears SIGTERM, `connect=ADDRESS` tries the canary there in a loop and says `reached` or `refused`.
 """
 
 import tempfile
@@ -30,9 +31,13 @@ esac
 _EXECUTOR = r"""#!/bin/sh
 snapshot=/guildhall/snapshot/snapshot.json
 field() { sed -n "s/.*\"$1\":\"\([^\"]*\)\".*/\1/p" $snapshot; }
-outcome=succeeded kind= sleep=0 term=obey
+outcome=succeeded kind= sleep=0 term=obey connect=
 for word in $(field task); do case "$word" in *=*) export "$word";; esac; done
 [ "$term" = ignore ] && trap '' TERM || trap 'exit 143' TERM
+[ -n "$connect" ] && while :; do
+  if nc -w 1 "$connect" 8444 < /dev/null | grep -q canary; then echo reached; else echo refused; fi
+  sleep 0.2
+done &
 sleep "$sleep" & wait $!
 case "$outcome" in
 silent) exit 3 ;;
@@ -49,7 +54,7 @@ def load_image() -> None:
     """Makes the image and imports it into the cluster."""
     binary = busybox()
     assert binary is not None, "a static busybox is needed (Debian: busybox-static)"
-    names = ("sh", "cp", "printf", "sleep", "sed", "tail", "nc", "echo", "cat", "wget", "id", "env")
+    names = ("sh", "cp", "printf", "sleep", "sed", "tail", "nc", "echo", "cat", "wget", "id", "env", "grep")
     entries = {"bin": Entry(), "tmp": Entry(mode=0o1777), "dev": Entry(), "bin/busybox": Entry(binary.read_bytes())}
     entries |= {f"bin/{name}": Entry(link="busybox") for name in names}
     entries["guildhall-workshop"] = Entry(_WORKSHOP.encode())

@@ -9,9 +9,9 @@ from guildhall_operator.client import Kube, KubeError
 
 
 async def until(check: Callable[[], object], seconds: float = 5) -> None:
-    """Lets other tasks run until `check` is true. Raises TimeoutError when it never is."""
+    """Lets the other tasks run until `check` is true. Raises TimeoutError when it never is."""
     async with asyncio.timeout(seconds):
-        while not check():
+        while not check():  # noqa: ASYNC110  the tasks know nothing of the test, so there is no event
             await asyncio.sleep(0)
 
 

@@ -32,7 +32,7 @@ async def test_no_handler_would_write_to_an_object() -> None:
     assert len(watching) == 2
     for handler in watching:
         raw = kit.raw_run(resourceVersion="1")
-        result = await handler.fn(event={"type": "ADDED", "object": raw})  # type: ignore[call-arg,misc]
+        result = await handler.fn(event={"type": "ADDED", "object": raw})  # type: ignore[call-arg,misc,typeddict-item]
         assert result is None
 
 

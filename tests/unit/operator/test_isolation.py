@@ -95,7 +95,7 @@ def changed(path: list[Any], value: Any) -> dict[str, Any]:
 
 RULE = ["egress", 0]
 TO = [*RULE, "to", 0]
-STATIC = [
+STATIC: list[tuple[str, list[Any], Any]] = [
     ("no peers", [*RULE, "to"], []),
     ("no ports", [*RULE, "ports"], []),
     ("ipBlock", TO, {"ipBlock": {"cidr": "10.0.0.0/8"}}),

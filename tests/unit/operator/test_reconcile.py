@@ -1,7 +1,6 @@
 """The loop: a Run from created to removed against an API server of records; broken objects stay their own trouble."""
 
 import asyncio
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -14,7 +13,7 @@ from guildhall_operator.reconcile import Reconciler
 from guildhall_operator.relist import relist
 from guildhall_operator.store import Store
 from unit.operator import kit
-from unit.operator.fake_kube import FakeKube
+from unit.operator.fake_kube import FakeKube, until
 
 RUNS = f"/apis/guildhall.dev/v1alpha1/namespaces/{kit.NAMESPACE}/runs"
 GUILDS = f"/apis/guildhall.dev/v1alpha1/namespaces/{kit.NAMESPACE}/guilds"
@@ -71,10 +70,10 @@ class Story:
         self.kube.put(f"/api/v1/namespaces/{kit.NAMESPACE}/pods/fix-pod", raw)
         self.reconciler.look_at(self.store.put_pod(raw))
 
-    async def work(self, until: Callable[[], bool] = lambda: False) -> None:
+    async def work(self) -> None:
         """Works the queue empty, as a worker would."""
         queue = self.reconciler.queue
-        while (key := queue.take()) is not None and not until():
+        while (key := queue.take()) is not None:
             try:
                 await self.reconciler.reconcile(key)
                 queue.succeeded(key)
@@ -167,9 +166,7 @@ async def test_places_are_not_given_away_twice_by_workers_at_once() -> None:
     for number in range(12):
         story.create(f"r{number}", f"u-{number}")
     workers = [asyncio.create_task(story.reconciler.work()) for _ in range(8)]
-    async with asyncio.timeout(5):
-        while any(not story.status(f"r{number}") for number in range(12)):
-            await asyncio.sleep(0)
+    await until(lambda: all(story.status(f"r{number}") for number in range(12)))
     for worker in workers:
         worker.cancel()
     jobs = [path for path in story.kube.objects if "/jobs/" in path]
@@ -281,8 +278,6 @@ async def test_a_worker_survives_what_it_cannot_understand() -> None:
 
     story.kube.refuse = refuse
     worker = asyncio.create_task(story.reconciler.work())
-    async with asyncio.timeout(5):
-        while not story.reconciler.queue._later:
-            await asyncio.sleep(0)
+    await until(lambda: len(story.reconciler.queue) == 0)
     assert not worker.done()
     worker.cancel()

@@ -8,7 +8,7 @@ import pytest
 from guildhall_operator import reflector as module
 from guildhall_operator.client import KubeError
 from guildhall_operator.reflector import DEAF_SECONDS, Reflector, Sink
-from unit.operator.fake_kube import FakeKube
+from unit.operator.fake_kube import FakeKube, until
 from unit.operator.test_queue import Clock
 
 PATH = "/api/v1/namespaces/team-a/pods"
@@ -45,11 +45,9 @@ async def follow(streams: Iterable[list[Any]], monkeypatch: pytest.MonkeyPatch, 
     kube.put(f"{PATH}/one", named("one", 1))
     kube.streams = [list(stream) for stream in streams]
     task = asyncio.create_task(Reflector(kube, PATH, copy.sink()).run())
-    async with asyncio.timeout(5):
-        while len(copy.lists) < lists or kube.streams:
-            await asyncio.sleep(0)
-        for _ in range(20):
-            await asyncio.sleep(0)
+    await until(lambda: len(copy.lists) >= lists and not kube.streams)
+    for _ in range(20):
+        await asyncio.sleep(0)
     task.cancel()
     return kube, copy
 
@@ -111,9 +109,7 @@ async def test_a_server_that_always_refuses_turns_it_deaf(monkeypatch: pytest.Mo
     kube.refuse = refuse
     reflector = Reflector(kube, PATH, Copy().sink(), clock=clock)
     task = asyncio.create_task(reflector.run())
-    async with asyncio.timeout(5):
-        while not reflector.problem():
-            await asyncio.sleep(0)
+    await until(reflector.problem)
     kube.refuse = lambda _method, _path: None
     await asyncio.wait_for(reflector.synced.wait(), 1)
     assert reflector.problem() == ""
