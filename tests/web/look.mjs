@@ -1,17 +1,17 @@
 // Takes screenshots of every screen, both widths, both themes, for people to judge: `node tests/web/look.mjs FOLDER [filter]`.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { launch } from "./lib/browser.js";
+import { launch, openPage } from "./lib/browser.js";
 import { startConsoleServer } from "./lib/console-server.js";
 
 const [folder = "/tmp/look", filter = ""] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 const SHOTS = [
-  ["flow", "#/runs/demo.fix-slug"], ["flow-op", "#/runs/demo.fix-slug?op=o29"], ["sequence", "#/runs/demo.fix-slug?view=sequence"], ["timeline", "#/runs/demo.yesterday?view=timeline"],
+  ["flow", "#/runs/demo.fix-slug"], ["flow-op", "#/runs/demo.fix-slug?op=o21"], ["sequence", "#/runs/demo.fix-slug?view=sequence"], ["timeline", "#/runs/demo.yesterday?view=timeline"],
   ["changes", "#/runs/demo.yesterday?view=changes"], ["events", "#/runs/demo.yesterday?view=events"], ["ask", "#/runs/demo.ask-first"], ["failed", "#/runs/demo.provider-gone"], ["open", "#/runs/demo.not-shut-in"],
-  ["landing", "#/"], ["history", "#/history"], ["compose", "#/compose"], ["signin", "#/"], ["result", "#/runs/demo.yesterday"], ["stop", "#/runs/demo.fix-slug"], ["hover", "#/runs/demo.fix-slug"], ["keys", "#/runs/demo.fix-slug"], ["replay", "#/runs/demo.yesterday?at=20"],
+  ["waiting", "#/runs/demo.waiting"], ["landing", "#/"], ["history", "#/history"], ["compose", "#/compose"], ["signin", "#/"], ["result", "#/runs/demo.yesterday"], ["stop", "#/runs/demo.fix-slug"], ["hover", "#/runs/demo.fix-slug"], ["keys", "#/runs/demo.fix-slug"], ["replay", "#/runs/demo.yesterday?at=20"],
 ];
-const server = await startConsoleServer();
+const server = await startConsoleServer({ nowMs: Date.now() });
 const browser = await launch();
 const act = {
   result: (page) => page.click("text=Result"), stop: (page) => page.click(".run-acts >> text=Stop"), keys: (page) => page.keyboard.press("?"),
@@ -32,7 +32,7 @@ for (const theme of ["light", "dark"]) {
       const page = await browser.newPage({ viewport: { width, height: width === 1440 ? 900 : 760 }, colorScheme: theme });
       page.on("pageerror", (error) => console.log(label, String(error.stack).slice(0, 600)));
       page.on("console", (message) => message.type() === "error" && console.log(label, message.text().slice(0, 300)));
-      await page.goto(`${server.url}/${hash}`);
+      await openPage(page, `${server.url}/${hash}`, name === "signin" ? "#token" : ".topbar");
       await page.waitForTimeout(700);
       try {
         await act[name]?.(page);

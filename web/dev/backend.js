@@ -36,13 +36,20 @@ const summaryOf = (name, uid, fields) => ({
  * A backend with runs on fixture frames. `handle(method, url, body)` gives {status, json | text}; `subscribe(id, after, send)`
  * plays a run's stream. `live: {upTo}` shows only the first events of the live run until `advance()` is called.
  */
-export function createBackend({ upTo = 34, signedIn = true, longCount = 0 } = {}) {
+export function createBackend({ upTo = 34, signedIn = true, longCount = 0, nowMs = Date.parse("2026-01-05T14:02:40Z") } = {}) {
   const state = { signedIn, acts: [], upTo, cancelled: false, listeners: new Set(), failStream: 0 };
   const runs = new Map();
-  const put = (name, uid, events, fields) => runs.set(`demo.${name}`, { events, summary: summaryOf(name, uid, fields) });
+  const shift = nowMs - Date.parse("2026-01-05T14:02:40Z");
+  const moved = (stamp) => (stamp ? new Date(Date.parse(stamp) + shift).toISOString() : stamp);
+  const put = (name, uid, events, fields) => {
+    const base = summaryOf(name, uid, fields);
+    for (const field of ["createdAt", "startedAt", "endedAt"]) if (base[field]) base[field] = moved(base[field]);
+    runs.set(`demo.${name}`, { events: events.map((event) => ({ ...event, ts: moved(event.ts) })), summary: base });
+  };
   put("fix-slug", UID, goodRun(UID), {});
   put("ask-first", "uid-ask", askingRun("uid-ask"), { phase: "AwaitingHuman", awaiting: 1, summary: "Wants to know about the public signature" });
   put("provider-gone", "uid-failed", failedRun("uid-failed"), { phase: "Failed", reason: "ProviderFailed", message: "The provider answered 503 four times.", endedAt: "2026-01-05T14:03:10Z", usage: { calls: 2, tokens: 7010, cachedPromptTokens: 2900, outputTokens: 204, costMicroUSD: 18500 } });
+  put("waiting", "uid-wait", [], { phase: "Queued", reason: "ConcurrencyLimit", message: "Two runs are going in demo; this is first in line.", startedAt: undefined });
   put("not-shut-in", "uid-open", [], { phase: "Failed", reason: "IsolationNotEnforced", message: "The canary at the gateway's port 8444 answered: this cluster does not enforce network policies. Install an enforcing network plugin.", startedAt: undefined, endedAt: "2026-01-05T13:00:10Z" });
   put("yesterday", "uid-old", goodRun("uid-old"), { phase: "Succeeded", reason: "Completed", live: false, summary: "slug() now cuts at the limit; suite green (10 passed)", createdAt: "2026-01-04T09:11:00Z", startedAt: "2026-01-05T14:02:00Z", endedAt: "2026-01-05T14:02:51Z", usage: { calls: 8, tokens: 21730, cachedPromptTokens: 10700, outputTokens: 668, costMicroUSD: 49000 }, changes: { files: 3, added: 7, removed: 4 } });
   if (longCount > 0) put("long", "uid-long", longRun(longCount, "uid-long"), { summary: "A long run" });
@@ -63,8 +70,8 @@ export function createBackend({ upTo = 34, signedIn = true, longCount = 0 } = {}
     const { summary: base } = runs.get(id);
     if (id !== "demo.fix-slug") return base;
     const whole = state.upTo >= runs.get(id).events.length;
-    if (state.cancelled) return { ...base, phase: "Cancelled", reason: "Cancelled", endedAt: "2026-01-05T14:02:40Z" };
-    return whole ? { ...base, phase: "Succeeded", reason: "Completed", endedAt: "2026-01-05T14:02:51Z", summary: "slug() now cuts at the limit; suite green (10 passed)", changes: { files: 3, added: 7, removed: 4 } } : base;
+    if (state.cancelled) return { ...base, phase: "Cancelled", reason: "Cancelled", endedAt: moved("2026-01-05T14:02:40Z") };
+    return whole ? { ...base, phase: "Succeeded", reason: "Completed", endedAt: moved("2026-01-05T14:02:51Z"), summary: "slug() now cuts at the limit; suite green (10 passed)", changes: { files: 3, added: 7, removed: 4 } } : base;
   }
 
   function ledger(model) {
@@ -176,7 +183,7 @@ export function createBackend({ upTo = 34, signedIn = true, longCount = 0 } = {}
       }
     };
     deliver(visible(id));
-    if (!["Running", "AwaitingHuman"].includes(summary(id).phase)) send("end", { lastSeq: sent });
+    if (["Succeeded", "Failed", "Cancelled"].includes(summary(id).phase)) send("end", { lastSeq: sent });
     const listener = (runId, fresh) => runId === id && deliver(fresh);
     state.listeners.add(listener);
     return () => state.listeners.delete(listener);

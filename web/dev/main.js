@@ -1,7 +1,7 @@
 // The development page: the real console on fixture frames, with no server. Buttons let the run go on.
 import { createBackend } from "./backend.js";
 
-const backend = createBackend({ longCount: new URLSearchParams(location.search).has("long") ? 40000 : 0 });
+const backend = createBackend({ nowMs: Date.now(), longCount: new URLSearchParams(location.search).has("long") ? 40000 : 0 });
 
 globalThis.fetch = async (path, init = {}) => {
   const answer = backend.handle(init.method ?? "GET", path, init.body ? JSON.parse(init.body) : undefined);

@@ -63,9 +63,10 @@ export function SessionAnswered(state, answer) {
   return { ...state, session: { ...state.session, status: "unreachable", error: problemText(answer.problem), busy: false } };
 }
 
-function signedIn(state, session) {
+function signedIn(before, session) {
+  const state = { ...before, session: { status: "in", user: stringOf(session.user), error: "", busy: false } };
   return [
-    { ...state, session: { status: "in", user: stringOf(session.user), error: "", busy: false } },
+    state,
     request("GET", "/api/config", ConfigAnswered),
     request("GET", "/api/runs?limit=50", RunsAnswered),
     ...(state.route.screen === "history" ? historyEffects(state) : []),

@@ -141,7 +141,8 @@ function runStarted(model, event) {
   model.taskOp = task;
 }
 
-function declare(model, roles) {
+/** Rule 3's participants, in their order. */
+export function declare(model, roles) {
   participant(model, "human");
   for (const face of roles) participant(model, `role:${face.name}`).kind = face.kind;
   const tools = new Set(roles.flatMap((face) => face.tools).filter((name) => TOOL_NAME.test(name) && !OPERATION_TOOLS.has(name)));

@@ -27,7 +27,7 @@ const EFFECTS = { read: "reads", write: "changes the workspace", consequential: 
 
 /** An id as words: "deep-reviewer" is "Deep reviewer". */
 export function humanised(id) {
-  const words = text(id, 120).replace(/[-_]+/g, " ").trim();
+  const words = text(id, 120).replace(/([a-z])([A-Z])/g, "$1 $2").replace(/[-_]+/g, " ").trim().toLowerCase();
   return words === "" ? "Unknown" : words[0].toUpperCase() + words.slice(1);
 }
 
@@ -52,7 +52,7 @@ export function createLabels(config, run) {
       return kind === "role" ? role(name) : kind === "tool" ? tool(name) : humanised(id);
     },
     effect: (name) => from(EFFECTS, tools.get(name)?.effect ?? "read"),
-    reason: (name) => text(reasons[name] || "", 300),
+    reason: (name) => (typeof name === "string" && name !== "" ? text(reasons[name] || "", 300) || humanised(name) : ""),
     kind: (name) => from(KINDS, name),
     outcome: (name) => from(OUTCOMES, name),
     status: (name) => from(STATUSES, name),

@@ -50,6 +50,7 @@ export function closeFences(text) {
     } else if (found !== null) {
       const [, indent, fence, info] = found;
       const shift = inList && indent.length > 0 ? "    " : indent;
+      if (shift !== indent && out.length > 0 && out[out.length - 1].trim() !== "") out.push("");
       open = { indent: indent.length, fence, shift };
       out.push(`${shift}${fence}${(LANGUAGE.exec(info) ?? [""])[0]}`);
     } else {

@@ -67,6 +67,17 @@ export function modelFromWire(wire) {
   return model;
 }
 
+/** The model of a Guild before anything has run, from its spec and the tools each role really gets. */
+export function guildModel(spec, resolved) {
+  const model = newModel();
+  const toolsOf = new Map((resolved ?? []).map((role) => [role.name, role.tools]));
+  model.run.entryRole = spec?.entryRole;
+  model.run.roles = (spec?.roles ?? []).map((role) => ({
+    name: role.name, label: role.label ?? "", kind: role.handler ? "handler" : "role", tools: toolsOf.get(role.name) ?? role.tools ?? [], delegates: role.delegates ?? [],
+  }));
+  return model;
+}
+
 export const ASKING = new Set(["question", "approval"]);
 
 /** The InteractionModel as the api would send it. */

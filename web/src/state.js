@@ -1,6 +1,8 @@
 // The whole state of the console as plain data, and the questions views ask of it. No I/O, no clock.
 import { createLabels } from "./labels.js";
-import { newModel } from "./model.js";
+import { declare } from "./fold.js";
+import { guildModel, newModel } from "./model.js";
+import { listOf } from "./safe.js";
 import { parseRoute } from "./router.js";
 
 /** The state before anything has arrived. `env` gives {hash, theme, nowMs, wide}. Pure. */
@@ -44,6 +46,23 @@ export const emptyForm = () => ({
 
 /** The model to draw: the replayed one while `at` is set, else the live one. */
 export const shownModel = (state) => (state.run.replay?.model ? state.run.replay.model : state.run.model);
+
+const previews = new WeakMap();
+
+/** What the graph draws: the model, or the Guild the Run names while it has not declared its own. */
+export function drawnModel(state) {
+  const model = shownModel(state);
+  if (model.participants.size > 0) return model;
+  const { summary, detail } = state.run;
+  const guild = detail?.spec?.guild ? { spec: detail.spec.guild } : listOf(state.config?.guilds).find((one) => one?.name === summary?.guild && one?.namespace === summary?.namespace);
+  if (!guild?.spec) return model;
+  if (!previews.has(guild.spec)) {
+    const preview = guildModel(guild.spec, guild.roles);
+    declare(preview, preview.run.roles);
+    previews.set(guild.spec, preview);
+  }
+  return previews.get(guild.spec);
+}
 
 /** Whether a person at this console may do `act` on the Run. */
 export const may = (state, act) => (state.run.detail?.may ?? []).includes(act) && !isOver(state);

@@ -45,3 +45,17 @@ export async function watchedPage(browser, origin, options = {}) {
   });
   return { page, context, log };
 }
+
+/** Opens an address and waits for `selector`; loads again when the machine's network changed under Chromium. */
+export async function openPage(page, url, selector = "#app") {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await page.goto(url);
+      await page.waitForSelector(selector, { timeout: 4000 });
+      return;
+    } catch (error) {
+      if (attempt === 12) throw error;
+      await page.goto("about:blank"); // the same address again would not load it again
+    }
+  }
+}

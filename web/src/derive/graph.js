@@ -1,7 +1,7 @@
 // The Flow graph's geometry: the whole Guild, placed before anything runs. Deterministic, so nodes never move.
 
 const SIZE = {
-  human: { w: 132, h: 60 }, role: { w: 188, h: 72 }, handler: { w: 188, h: 60 }, tool: { w: 148, h: 34 }, tools: { w: 148, h: 34 },
+  human: { w: 152, h: 60 }, role: { w: 188, h: 72 }, handler: { w: 188, h: 60 }, tool: { w: 148, h: 34 }, tools: { w: 148, h: 34 },
 };
 const GAP = { layer: 104, row: 26, tool: 10 };
 const MARGIN = 24;
@@ -17,7 +17,7 @@ export function layoutGraph(run, participants, vertical = false) {
   const byId = new Map(size.nodes.map((node) => [node.id, node]));
   const edges = declaredEdges(run)
     .filter(([from, to]) => byId.has(from) && byId.has(to))
-    .map(([from, to]) => edgeBetween(byId.get(from), byId.get(to), vertical));
+    .map(([from, to]) => edgeBetween(byId.get(from), byId.get(to), vertical, size.nodes));
   return { ...size, edges };
 }
 
@@ -105,18 +105,40 @@ function declaredEdges(run) {
   return pairs;
 }
 
-/** A straight anchor-to-anchor cubic between two nodes. Pure. */
-export function edgeBetween(from, to, vertical = false) {
+/** A straight anchor-to-anchor cubic between two nodes, arched over those that stand between. Pure. */
+export function edgeBetween(from, to, vertical = false, nodes = []) {
   const a = anchor(from, to, vertical);
   const b = anchor(to, from, vertical);
   const reach = Math.max(28, (vertical ? Math.abs(b.y - a.y) : Math.abs(b.x - a.x)) / 2);
   const [ca, cb] = [bent(a, reach), bent(b, reach)];
+  const axis = vertical ? "x" : "y";
+  const arch = archOver(a, b, nodes.filter((node) => node !== from && node !== to), vertical);
+  if (arch !== null) {
+    const along = vertical ? "y" : "x";
+    const span = b[along] - a[along];
+    Object.assign(ca, { [axis]: arch, [along]: a[along] + span * 0.08 });
+    Object.assign(cb, { [axis]: arch, [along]: b[along] - span * 0.3 });
+  }
   const n = (value) => Math.round(value * 10) / 10;
   return {
     id: `${from.id}>${to.id}`, from: from.id, to: to.id,
     path: `M${n(a.x)} ${n(a.y)}C${n(ca.x)} ${n(ca.y)} ${n(cb.x)} ${n(cb.y)} ${n(b.x)} ${n(b.y)}`,
     labelX: n((a.x + 3 * ca.x + 3 * cb.x + b.x) / 8), labelY: n((a.y + 3 * ca.y + 3 * cb.y + b.y) / 8),
   };
+}
+
+// Where the middle of the curve must pull to so that it clears every node between the two ends; null when none is.
+function archOver(a, b, nodes, vertical) {
+  const [along, side, length, breadth] = vertical ? ["y", "x", "h", "w"] : ["x", "y", "w", "h"];
+  const [low, high] = [Math.min(a[along], b[along]), Math.max(a[along], b[along])];
+  const between = nodes.filter((node) => node[along] > low && node[along] + node[length] < high);
+  if (between.length === 0) return null;
+  const straight = (a[side] + b[side]) / 2;
+  const near = Math.min(...between.map((node) => node[side])) - 16;
+  const far = Math.max(...between.map((node) => node[side] + node[breadth])) + 16;
+  if (straight < near || straight > far) return null;
+  const clear = straight - near < far - straight ? near : far;
+  return (8 * clear - a[side] - b[side]) / 6;
 }
 
 const bent = ({ x, y, dx, dy }, reach) => ({ x: x + dx * reach, y: y + dy * reach });

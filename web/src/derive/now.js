@@ -19,7 +19,7 @@ export function deriveNowCaption(model, labels, summary, nowMs) {
 
 function endCaption(run, labels, nowMs) {
   const seconds = secondsBetween(run.startedAt, run.endedAt, nowMs);
-  return seconds === null ? labels.status(run.status) : `${labels.status(run.status)} after ${duration(seconds)}`;
+  return seconds === null ? "" : `${labels.status(run.status)} after ${duration(seconds)}`;
 }
 
 // What waits for a person comes first, then the kind nearest to the work; among equals the newest.
@@ -49,6 +49,6 @@ function captionOf({ kind, source, destination }, labels) {
     case "model":
       return `${who} is thinking`;
     default:
-      return `${labels.participant(destination)} is getting started`;
+      return `${labels.participant(destination)} is working`;
   }
 }

@@ -1,7 +1,7 @@
 // The event list: every step as one row of fixed height, windowed, so that 40,000 rows cost as many nodes as 40.
 import { h } from "../h.js";
 import { attr, text } from "../safe.js";
-import { duration, money, timeOfDay, UNKNOWN } from "../format.js";
+import { duration, money, timeOfDay } from "../format.js";
 import { FollowList, ListScrolled, ROW_PX, rowsOf, Select, SetFilter, ToggleOnly } from "../actions.js";
 import { shownModel } from "../state.js";
 import { Icon } from "./icons.js";
@@ -57,12 +57,14 @@ function Row(state, { operation, hit }, index) {
     h("span", { class: "row-who" }, [labels.participant(operation.source), operation.source !== operation.destination && h("span", { class: "row-arrow" }, " → "), operation.source !== operation.destination && labels.participant(operation.destination)]),
     h("span", { class: "row-title" }, titleOf(operation, labels)),
     h("span", { class: "row-cost" }, metrics.tokens + metrics.outputTokens > 0 ? money(metrics.costMicroUSD) : ""),
-    h("span", { class: "row-took" }, operation.endedAt === undefined ? "…" : metrics.elapsedSeconds > 0 ? duration(metrics.elapsedSeconds) : UNKNOWN),
+    h("span", { class: "row-took" }, operation.endedAt === undefined ? "…" : metrics.elapsedSeconds > 0 ? duration(metrics.elapsedSeconds) : ""),
     h("span", { class: `row-outcome row-outcome--${operation.outcome}` }, [Icon(operation.outcome, 13), h("span", { class: "visually-hidden" }, labels.outcome(operation.outcome))]),
   ]);
 }
 
-const titleOf = ({ title, kind, destination }, labels) => {
+// A model call says more by its first words than by the name of its model.
+const titleOf = ({ title, kind, destination, result }, labels) => {
+  if (kind === "model" && result) return attr(result, 200);
   const shown = text(title, 200);
   if (shown !== "" && shown !== destination.slice(5)) return shown;
   return kind === "tool" ? "" : labels.kind(kind);

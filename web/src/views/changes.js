@@ -1,6 +1,6 @@
 // The patch as the executor derived it: files first (those that will run are marked), then the lines, windowed.
 import { h, Lazy } from "../h.js";
-import { hasHidden, listOf, text } from "../safe.js";
+import { attr, hasHidden, listOf, text } from "../safe.js";
 import { parsePatch } from "../derive/patch.js";
 import { plural } from "../format.js";
 import { DownloadPatch, LoadChanges } from "../actions.js";
@@ -29,7 +29,7 @@ function Summary(state, files, view) {
     h("div", { class: "changes-head" }, [
       h("strong", {}, plural(files.length, "file")), h("span", { class: "added" }, `+${sum("added").toLocaleString("en")}`), h("span", { class: "removed" }, `−${sum("removed").toLocaleString("en")}`),
       risky.length > 0 && Chip("warn", "warn", `${plural(risky.length, "file")} will run`, "Hooks, build or CI files and agent instructions: they run by themselves sooner or later. Read them."),
-      view?.patchSHA256 && h("code", { class: "sha", title: text(view.patchSHA256, 64) }, `sha256 ${text(view.patchSHA256, 12)}`),
+      view?.patchSHA256 && h("code", { class: "sha", title: text(view.patchSHA256, 64) }, `sha256 ${attr(view.patchSHA256, 64).slice(0, 12)}…`),
       view?.patch && Button({ action: DownloadPatch, icon: "download", label: "Download patch", small: true }),
     ]),
     view?.message && h("p", { class: "hint" }, text(view.message, 600)),

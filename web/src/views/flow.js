@@ -1,8 +1,7 @@
 // The Flow graph: SVG of roles, tools and the human. Labels are text nodes; what moves is CSS on classes of ours.
 import { h, Lazy } from "../h.js";
 import { attr, text } from "../safe.js";
-import { layoutGraph } from "../derive/graph.js";
-import { edgeBetween } from "../derive/graph.js";
+import { edgeBetween, layoutGraph } from "../derive/graph.js";
 import { edgeStats } from "../derive/edges.js";
 import { count, money } from "../format.js";
 import { IconIn } from "./icons.js";
@@ -29,10 +28,11 @@ function FlowGraph({ model, labels, chosen, vertical }) {
   }
   const layout = layoutOf(model, vertical);
   const stats = edgeStats(model);
+  const moving = movingPairs(model);
   const selected = model.operations.get(chosen);
   return h("div", { class: "flow" }, [
     h("svg", { class: "flow-svg", viewBox: `0 0 ${layout.width} ${layout.height}`, role: "group", "aria-label": "Who works with whom", style: { "--flow-width": `${layout.width}px` } }, [
-      h("g", { class: "edges" }, allEdges(layout, stats, vertical).map((edge) => Edge(edge, stats, selected))),
+      h("g", { class: "edges" }, allEdges(layout, stats, vertical).map((edge) => Edge(edge, stats, moving, selected))),
       h("g", { class: "nodes" }, layout.nodes.map((node) => Node(node, model, labels, selected))),
     ]),
   ]);
@@ -47,17 +47,27 @@ function allEdges(layout, stats, vertical) {
     const known = seen.has(`${source}>${destination}`) || seen.has(`${destination}>${source}`);
     if (known || source === destination || !nodes.has(source) || !nodes.has(destination)) continue;
     seen.add(`${source}>${destination}`);
-    more.push(edgeBetween(nodes.get(source), nodes.get(destination), vertical));
+    more.push(edgeBetween(nodes.get(source), nodes.get(destination), vertical, layout.nodes));
   }
   return [...layout.edges, ...more];
 }
 
-function Edge(edge, stats, selected) {
+// What moves is where the work is: open operations that wait for no operation of their own.
+function movingPairs(model) {
+  const parents = new Set();
+  for (const operation of model.open.values()) parents.add(operation.parent);
+  const pairs = new Set();
+  for (const operation of model.open.values()) if (!parents.has(operation.id)) pairs.add(`${operation.source}>${operation.destination}`);
+  return pairs;
+}
+
+function Edge(edge, stats, moving, selected) {
   const there = stats.get(`${edge.from}>${edge.to}`);
   const back = stats.get(`${edge.to}>${edge.from}`);
   const calls = (there?.count ?? 0) + (back?.count ?? 0);
   const on = selected !== undefined && [`${edge.from}>${edge.to}`, `${edge.to}>${edge.from}`].includes(`${selected.source}>${selected.destination}`);
-  const state = (there?.active ?? 0) > 0 ? "active" : (back?.active ?? 0) > 0 ? "returning" : calls > 0 ? "used" : "idle";
+  const open = (there?.active ?? 0) + (back?.active ?? 0) > 0;
+  const state = moving.has(`${edge.from}>${edge.to}`) ? "active" : moving.has(`${edge.to}>${edge.from}`) ? "returning" : open ? "open" : calls > 0 ? "used" : "idle";
   const failed = (there?.errors ?? 0) + (back?.errors ?? 0) > 0;
   const operation = there?.lastOp || back?.lastOp || "";
   return h("g", { key: edge.id, class: ["graph-edge", `graph-edge--${state}`, failed && "graph-edge--error", on && "graph-edge--selected"].filter(Boolean), ...(operation ? { "data-operation": attr(operation) } : {}) }, [

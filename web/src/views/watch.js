@@ -2,7 +2,7 @@
 import { h } from "../h.js";
 import { text } from "../safe.js";
 import { Go, Hover, Pin, SeekTo } from "../actions.js";
-import { shownModel } from "../state.js";
+import { drawnModel, shownModel } from "../state.js";
 import { VIEWS } from "../router.js";
 import { Activity, FilterBar } from "./activity.js";
 import { AttentionBar, RunHeader } from "./run-header.js";
@@ -55,7 +55,7 @@ function Stage(state) {
     case "events":
       return Events(state);
     default:
-      return Flow({ model, version, labels: state.labels, chosen: state.route.op, vertical: !state.wide });
+      return Flow({ model: drawnModel(state), version, labels: state.labels, chosen: state.route.op, vertical: !state.wide });
   }
 }
 
@@ -72,7 +72,7 @@ function Tabs(state) {
 /** Back and forth through the run's events; the end of the bar is the present. */
 function ReplayBar(state) {
   const last = state.run.model.run.lastSeq;
-  if (last < 2) return null;
+  if (last < 2) return h("div", { class: "replay replay--none", key: "replay" });
   const at = state.route.at ?? last;
   const replay = state.run.replay;
   return h("div", { class: ["replay", state.route.at !== null && "replay--on"].filter(Boolean), key: "replay" }, [
