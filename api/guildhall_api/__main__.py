@@ -2,7 +2,10 @@
 
 import asyncio
 import logging
+import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 import uvicorn
 from guildhall_contracts.limits import STREAM_HEARTBEAT_SECONDS
@@ -15,6 +18,17 @@ from guildhall_api.history import History
 from guildhall_api.identity import Everyone, KubernetesIdentity
 from guildhall_api.kube import Kube, find_access
 from guildhall_api.watch import KubernetesRuns
+
+
+class Server(uvicorn.Server):
+    """uvicorn's, ending with status 0 when it was told to end: it would raise the signal again."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        yield
 
 
 async def serve(config: Config) -> None:
@@ -34,7 +48,7 @@ async def serve(config: Config) -> None:
         limit_concurrency=2_000, h11_max_incomplete_event_size=64 * 1024,
     )  # fmt: skip
     try:
-        await uvicorn.Server(settings).serve()
+        await Server(settings).serve()
     finally:
         await gateway.aclose()
         await kube.aclose()

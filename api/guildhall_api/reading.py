@@ -55,7 +55,9 @@ async def items_after(history: History, key: int, seen: Cursor, limit: int) -> l
     """The next events and rows of a stream."""
     lines = await page_lines(history, key, seen.seq, limit)
     rows = await history.rows(key, seen.rows, limit)
-    if len(lines) == limit:  # rows further on belong to the next page
+    if len(rows) == limit:  # more may stand where the last of these stood: what is after that waits
+        lines = [each for each in lines if each[0] <= rows[-1][1].after]
+    if lines:  # rows after the last line may be followed by lines of the next page
         rows = [each for each in rows if each[1].after < lines[-1][0]]
     return merged(lines, rows, seen)
 

@@ -82,8 +82,8 @@ async def test_an_answer_is_believed_for_ten_seconds_at_most(pair: Pair) -> None
     now = [1_000.0]
     auth = api.services.auth
     for kept in (auth._answers, auth._people):
-        kept._clock = lambda: now[0]  # type: ignore[attr-defined]
-        kept._entries.clear()  # type: ignore[attr-defined]
+        kept._clock = lambda: now[0]
+        kept._entries.clear()
     assert (await api.http.get("/api/runs/team.fix")).status_code == 200
     stub.may = lambda _user, _act: False
     now[0] += 9

@@ -39,7 +39,8 @@ class PodLog:
     dropped: int = 0
 
     def write(self, data: bytes, stamp: str | None = None) -> None:
-        self.lines.append((stamp or log_stamp(len(self.lines) + self.dropped), data))
+        number = len(self.lines) + self.dropped
+        self.lines.append((stamp or log_stamp(number % 100 * 10_000_000, second=number // 100), data))
 
     def rotate(self, keep: int) -> None:
         """Only the newest `keep` lines are left for whoever connects next."""

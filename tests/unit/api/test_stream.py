@@ -218,7 +218,7 @@ async def test_m10_a_stalled_viewer_gets_one_resync_and_holds_up_nobody(tmp_path
             assert max(viewer._bytes for viewer in channel.viewers) <= QUEUE_MAX_BYTES
         seen: list[int] = []
         name = ""
-        stalled._reader._limit = 2**24
+        stalled._reader._limit = 2**24  # type: ignore[attr-defined]
         while name != "resync":
             name, data = await stalled.frame()
             seen += [each["seq"] for each in data] if name == "events" else []
