@@ -3,9 +3,15 @@
 const SIZE = {
   human: { w: 152, h: 60 }, role: { w: 188, h: 72 }, handler: { w: 188, h: 60 }, tool: { w: 148, h: 34 }, tools: { w: 148, h: 34 },
 };
+const NARROW = {
+  human: { w: 152, h: 56 }, role: { w: 172, h: 64 }, handler: { w: 172, h: 56 }, tool: { w: 148, h: 34 }, tools: { w: 148, h: 34 },
+};
 const GAP = { layer: 104, row: 26, tool: 10 };
+const NARROW_LAYER = 56;
 const MARGIN = 24;
 const TOOLS_PER_COLUMN = 10;
+const TOOLS_PER_ROW = 2;
+const sizeOf = (kind, vertical) => (vertical ? NARROW : SIZE)[kind];
 
 /**
  * {nodes, edges, width, height}. Nodes: {id, kind, role, x, y, w, h}; edges: {id, from, to, path, labelX, labelY}.
@@ -49,30 +55,32 @@ function depthsOf(run, faces) {
 
 function placed({ human, roles, handlers, tools }, vertical) {
   const columns = [human, ...roles].filter((column) => column.length > 0).map((column) => ({ items: column, gap: GAP.row }));
-  for (let at = 0; at < tools.length; at += TOOLS_PER_COLUMN) {
-    columns.push({ items: tools.slice(at, at + TOOLS_PER_COLUMN), gap: GAP.tool, tight: at > 0 });
+  const perBand = vertical ? TOOLS_PER_ROW : TOOLS_PER_COLUMN;
+  const layerGap = vertical ? NARROW_LAYER : GAP.layer;
+  for (let at = 0; at < tools.length; at += perBand) {
+    columns.push({ items: tools.slice(at, at + perBand), gap: GAP.tool, tight: at > 0 });
   }
   const spans = columns.map(({ items, gap }) => items.reduce((sum, one) => sum + across(one, vertical) + gap, -gap));
   const widest = Math.max(0, ...spans);
   const nodes = [];
   let along = MARGIN;
   columns.forEach(({ items, gap, tight }, index) => {
-    if (tight) along -= GAP.layer - 28;
+    if (tight) along -= layerGap - (vertical ? 10 : 28);
     let at = MARGIN + (widest - spans[index]) / 2;
     const deepest = Math.max(...items.map((one) => lengthwise(one, vertical)));
     for (const one of items) {
-      nodes.push(nodeAt(one, vertical ? at : along, vertical ? along : at));
+      nodes.push(nodeAt(one, vertical ? at : along, vertical ? along : at, vertical));
       at += across(one, vertical) + gap;
     }
-    along += deepest + GAP.layer;
+    along += deepest + layerGap;
   });
   const base = { nodes, width: 0, height: 0 };
   return withHandlers(bounded(base), handlers, vertical);
 }
 
-const across = (one, vertical) => SIZE[one.kind][vertical ? "w" : "h"];
-const lengthwise = (one, vertical) => SIZE[one.kind][vertical ? "h" : "w"];
-const nodeAt = (one, x, y) => ({ id: one.id, kind: one.kind, role: one.role ?? "", x, y, ...SIZE[one.kind] });
+const across = (one, vertical) => sizeOf(one.kind, vertical)[vertical ? "w" : "h"];
+const lengthwise = (one, vertical) => sizeOf(one.kind, vertical)[vertical ? "h" : "w"];
+const nodeAt = (one, x, y, vertical) => ({ id: one.id, kind: one.kind, role: one.role ?? "", x, y, ...sizeOf(one.kind, vertical) });
 
 function bounded(size) {
   const right = Math.max(200, ...size.nodes.map((node) => node.x + node.w));
@@ -86,8 +94,8 @@ function withHandlers(size, handlers, vertical) {
   let x = vertical ? MARGIN : MARGIN + SIZE.human.w + GAP.layer;
   const y = size.height + 12;
   const nodes = handlers.map((one) => {
-    const node = nodeAt(one, x, y);
-    x += SIZE.handler.w + GAP.row;
+    const node = nodeAt(one, x, y, vertical);
+    x += sizeOf("handler", vertical).w + GAP.row;
     return node;
   });
   return bounded({ ...size, nodes: [...size.nodes, ...nodes] });

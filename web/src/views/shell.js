@@ -19,7 +19,7 @@ export function TopBar(state) {
     h("nav", { "aria-label": "Screens" }, SCREENS.map(([screen, label]) => ScreenLink(state, screen, label))),
     h("div", { class: "topbar-run" }, RunPicker(state)),
     h("div", { class: "topbar-end" }, [
-      help > 0 && h("a", { class: "chip chip--attention", href: attentionHref(state) }, [Icon("awaiting", 14), h("span", {}, help === 1 ? "1 run needs you" : `${help} runs need you`)]),
+      help > 0 && h("a", { class: "chip chip--attention", href: attentionHref(state), "aria-label": help === 1 ? "1 run needs you" : `${help} runs need you` }, [Icon("awaiting", 14), h("span", {}, help === 1 ? "1 run needs you" : `${help} runs need you`)]),
       route.screen === "watch" && route.runId !== "" && Connection(state),
       Button({ action: ToggleTheme, icon: state.theme === "dark" ? "sun" : "moon", label: state.theme === "dark" ? "Light theme" : "Dark theme", hideText: true, tone: "quiet" }),
       Button({ action: [OpenModal, { kind: "keys" }], icon: "keys", label: "Keyboard shortcuts", hideText: true, tone: "quiet" }),
