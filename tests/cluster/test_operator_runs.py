@@ -56,8 +56,9 @@ def test_a_sealed_run_keeps_its_status_and_nothing_else(operator: OperatorProces
     assert len(mine(operator, "persistentvolumeclaims", "sealed")) == 2
     operator.api_stored("sealed", 3)
     eventually(lambda: condition(operator.run("sealed"), "Sealed").get("status") == "True")
-    for kind in ("jobs", "pods", "persistentvolumeclaims"):
-        eventually(lambda kind=kind: not mine(operator, kind, "sealed"), seconds=40)
+    eventually(lambda: not mine(operator, "jobs", "sealed"), seconds=40)
+    eventually(lambda: not mine(operator, "pods", "sealed"), seconds=40)
+    eventually(lambda: not mine(operator, "persistentvolumeclaims", "sealed"), seconds=40)
     assert verdict(operator.run("sealed")) == ("Succeeded", "Completed")
 
 
@@ -233,8 +234,7 @@ def test_a_run_is_removed_when_its_time_has_come(operator: OperatorProcess) -> N
     operator.create("brief", ttlSecondsAfterFinished=3)
     operator.done("brief")
     operator.api_stored("brief", 3)
-    names = lambda: {item["metadata"]["name"] for item in operator.items("runs")}  # noqa: E731
-    eventually(lambda: "brief" not in names(), seconds=30)
+    eventually(lambda: "brief" not in {item["metadata"]["name"] for item in operator.items("runs")}, seconds=30)
 
 
 @pytest.mark.parametrize("name", ["x" * 253, "feature.fix-the.thing"])

@@ -81,17 +81,8 @@ def test_a_status_that_somebody_broke_is_mended(operator: OperatorProcess) -> No
     operator.create("vandalised", "sleep=8")
     operator.wait("vandalised", {"Running"})
     body = {"status": {"phase": "Succeeded", "reason": "Completed", "startTime": "yesterday", "guild": "x" * 200}}
-    operator.cluster.kubectl(
-        "patch",
-        "run",
-        "vandalised",
-        "-n",
-        operator.runs,
-        "--subresource=status",
-        "--type=merge",
-        "-p",
-        json.dumps(body),
-    )
+    words = ["patch", "run", "vandalised", "-n", operator.runs, "--subresource=status", "--type=merge"]
+    operator.cluster.kubectl(*words, "-p", json.dumps(body))
     run = operator.wait("vandalised", {"Running"})
     assert run["status"]["reason"] == "Started"
     assert operator.done("vandalised")["status"]["phase"] == "Succeeded"

@@ -37,7 +37,7 @@ GUILD = {
 }
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -60,11 +60,17 @@ class OperatorProcess:
     runs: str
     folder: Path
     config: dict[str, Any]
-    port: int = field(default_factory=_free_port)
+    port: int = field(default_factory=free_port)
     process: subprocess.Popen[bytes] | None = None
 
-    def start(self, **changes: Any) -> None:
-        """Starts it and waits until it serves."""
+    def start(self, seconds: float = 40, **changes: Any) -> None:
+        """Starts it and waits until it serves. A Lease left by one that was killed is taken over after its time."""
+        before = self.log().count("serving Runs")
+        self.launch(**changes)
+        eventually(lambda: self.page("/readyz")[0] == 200 and self.log().count("serving Runs") > before, seconds)
+
+    def launch(self, **changes: Any) -> None:
+        """Starts it."""
         config = {**self.config, "port": self.port, **changes}
         (self.folder / "config.json").write_text(json.dumps(config))
         with (self.folder / "operator.log").open("ab") as log:
@@ -76,7 +82,6 @@ class OperatorProcess:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "guildhall_operator"], env=environment, stdout=log, stderr=log
             )
-        eventually(lambda: self.page("/readyz")[0] == 200 and "serving Runs" in self.log(), seconds=40)
 
     def kill(self) -> None:
         """`kill -9`."""
@@ -91,7 +96,8 @@ class OperatorProcess:
         return self.process.wait(30)
 
     def log(self) -> str:
-        return (self.folder / "operator.log").read_text()
+        path = self.folder / "operator.log"
+        return path.read_text() if path.exists() else ""
 
     def page(self, path: str) -> tuple[int, str]:
         """Status and text of one of its pages; 0 where nothing answers."""
