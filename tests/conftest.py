@@ -33,6 +33,7 @@ def values(images: dict[str, str]) -> dict[str, object]:
         "runNamespaces": [NAMESPACE],
         "createRunNamespaces": True,
         "runs": {"sealWaitSeconds": 20},
+        "isolation": {"timeoutSeconds": 20},
         "gateway": {"scenarios": {path.name: path.read_text() for path in files}},
     }
 

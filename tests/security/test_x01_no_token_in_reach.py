@@ -10,7 +10,7 @@ pytestmark = pytest.mark.cluster
 
 HUNT = r"""
 import os, sys, glob
-needle = sys.argv[1].encode()
+needle = sys.stdin.read().strip().encode()  # not an argument: its own command line would be found
 found = []
 def look(path, data):
     if needle in data and path not in found:
@@ -56,14 +56,21 @@ def pod(installation: Installation) -> Iterator[RunningPod]:
         yield running
 
 
+def hunt(pod: RunningPod, needle: str) -> str:
+    """Where the workshop's user finds `needle`, a line each."""
+    done = pod.inside("workshop", "python3", "-c", HUNT, stdin=needle, seconds=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.strip()
+
+
 def test_the_hunt_finds_what_is_in_reach(pod: RunningPod) -> None:
     """Positive control: a planted text is found in a file, in an environment and in another process's memory."""
     plant = (
-        "echo canary-4711 > /tmp/planted; CANARY=canary-4711 sleep 60 & "
-        "python3 -c \"import time; kept = 'canary-' + str(4711); time.sleep(60)\" & sleep 1"
+        "echo canary-4711 > /tmp/planted; CANARY=canary-4711 sleep 60 >/dev/null 2>&1 & "
+        "python3 -c \"import time; kept = 'canary-' + str(4711); time.sleep(60)\" >/dev/null 2>&1 & sleep 1"
     )
     assert pod.shell(plant + "; true").returncode == 0
-    found = pod.inside("workshop", "python3", "-c", HUNT, "canary-4711").stdout
+    found = hunt(pod, "canary-4711")
     assert "/tmp/planted" in found
     assert "/environ" in found
 
@@ -71,5 +78,5 @@ def test_the_hunt_finds_what_is_in_reach(pod: RunningPod) -> None:
 def test_the_token_is_nowhere_in_reach(pod: RunningPod) -> None:
     token = pod.inside("executor", "cat", "/guildhall/token/token").stdout.strip()
     assert token.count(".") == 2, "the executor itself must have a token"
-    assert pod.inside("workshop", "python3", "-c", HUNT, token[-40:]).stdout.strip() == ""
+    assert hunt(pod, token[-40:]) == ""
     assert pod.shell("ls /guildhall/token /guildhall/snapshot /guildhall/journal /var/run/secrets").returncode != 0

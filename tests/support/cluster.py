@@ -138,11 +138,15 @@ def attempt_command(
 
 
 def running() -> Cluster:
-    """The running cluster; brought up or repaired first when it is not well."""
-    state = attempt_command("status", "--json")
-    if state.returncode != 0:
-        command("up")
+    """The running cluster; brought up or repaired first when it is not well.
+
+    Waits for a test that has switched the enforcer off: repairing the cluster would switch it on again.
+    """
+    with _locked(fcntl.LOCK_SH):
         state = attempt_command("status", "--json")
+        if state.returncode != 0:
+            command("up")
+            state = attempt_command("status", "--json")
     found = json.loads(state.stdout)
     return Cluster(Path(found["kubeconfig"]), Path(found["bin"]), Path(found["audit_log"]))
 

@@ -21,11 +21,19 @@ class RunningPod:
     def name(self) -> str:
         return str(self.run["metadata"]["name"])
 
-    def inside(self, container: str, *command: str, seconds: int = 60) -> subprocess.CompletedProcess[str]:
+    def inside(
+        self, container: str, *command: str, seconds: int = 60, stdin: str = ""
+    ) -> subprocess.CompletedProcess[str]:
         """Runs `command` in a container, unconfined by the workshop: what code that broke out of it could do."""
-        base = ["kubectl", "-n", NAMESPACE, "exec", self.pod["metadata"]["name"], "-c", container, "--"]
+        base = ["kubectl", "-n", NAMESPACE, "exec", "-i", self.pod["metadata"]["name"], "-c", container, "--"]
         return subprocess.run(
-            [*base, *command], env=self.here.environment, capture_output=True, text=True, timeout=seconds, check=False
+            [*base, *command],
+            env=self.here.environment,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
         )
 
     def shell(self, script: str, seconds: int = 60) -> subprocess.CompletedProcess[str]:
