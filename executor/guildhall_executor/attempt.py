@@ -123,7 +123,7 @@ async def _run(snapshot: RunSnapshot, number: int, places: Places, patience: Pat
         await performer.linger()
     finally:
         await workshop.close()
-        await gateway.close()
+        gateway.close()
     return seal
 
 

@@ -5,14 +5,13 @@ for every call because it rotates.
 """
 
 import asyncio
+import contextlib
 import random
 import ssl
 from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
+from urllib.parse import quote, urlsplit
 
-import httpx
 from guildhall_contracts import limits
 from guildhall_contracts.errors import ErrorInfo, error_info
 from guildhall_contracts.model_api import (
@@ -29,73 +28,53 @@ from pydantic import ValidationError
 from guildhall_executor import retry
 from guildhall_executor.effects import CallModel
 from guildhall_executor.hosts import address_of
+from guildhall_executor.http1 import Address, Answer, Http, HttpFault, Silence
 from guildhall_executor.places import Patience, Places
 from guildhall_executor.retry import Failure, GiveUp, unavailable
 
 LINE_MAX_BYTES: Final = limits.MODEL_REQUEST_MAX_BYTES
 ERROR_BODY_MAX_BYTES: Final = 64 * 1024
+READ_OUT_SECONDS: Final = 0.5
 PAGE_MAX_BYTES: Final = 2 * limits.MIB
 _JITTER: Final = random.SystemRandom().random
 
 
-@dataclass(frozen=True, slots=True)
-class _Door:
-    """The gateway's address, and the name it must prove."""
-
-    url: str
-    headers: dict[str, str]
-    extensions: dict[str, str]
-
-
-def _door(url: str, hosts_text: str) -> _Door | None:
-    parsed = httpx.URL(url)
-    address = address_of(parsed.host, hosts_text)
-    if address is None:
+def address_from(url: str, hosts_text: str) -> Address | None:
+    """Where `url` is, by the hosts file alone; None when its name is not there. Raises ValueError for no sound URL."""
+    parsed = urlsplit(url)
+    name = parsed.hostname or ""
+    ip = address_of(name, hosts_text)
+    if ip is None:
         return None
-    extensions = {"sni_hostname": parsed.host} if parsed.scheme == "https" else {}
-    return _Door(str(parsed.copy_with(host=address)).rstrip("/"), {"Host": parsed.netloc.decode()}, extensions)
-
-
-def _client(url: str, ca: Path, patience: Patience) -> httpx.AsyncClient:
-    verify: ssl.SSLContext | bool = False
-    if url.startswith("https:"):
-        verify = ssl.create_default_context(cafile=str(ca))
-    timeout = httpx.Timeout(60.0, connect=patience.connect_seconds, read=patience.stream_idle_seconds)
-    return httpx.AsyncClient(verify=verify, timeout=timeout, trust_env=False, follow_redirects=False)
+    return Address(ip, parsed.port or (443 if parsed.scheme == "https" else 80), name, parsed.netloc)
 
 
 class Gateway:
-    """One connection pool to the gateway; every method is total: a value or an ErrorInfo, never an exception."""
+    """The gateway at `url`; every method is total: a value or an ErrorInfo, never an exception."""
 
     def __init__(self, url: str, places: Places, patience: Patience, jitter: Callable[[], float] = _JITTER) -> None:
         self._places = places
         self._patience = patience
         self._jitter = jitter
-        self._name = httpx.URL(url).host
-        self._door = _door(url, places.hosts.read_text(errors="replace"))
-        self._http = _client(url, places.ca, patience)
+        self._name = urlsplit(url).hostname
+        address = address_from(url, places.hosts.read_text(errors="replace"))
+        tls = ssl.create_default_context(cafile=str(places.ca)) if url.startswith("https:") else None
+        self._http = Http(address, tls, patience.connect_seconds) if address is not None else None
 
-    async def close(self) -> None:
-        await self._http.aclose()
+    def close(self) -> None:
+        if self._http is not None:
+            self._http.close()
 
-    def _request(self, method: str, path: str, **more: object) -> httpx.Request | Failure:
-        if self._door is None:
+    async def _ask(self, method: str, target: str, body: bytes, idle_seconds: float) -> Answer | Failure:
+        """Sends with the token as it is now. Raises HttpFault."""
+        if self._http is None:
             return _unreachable(f"the gateway's name {self._name} is not in the hosts file")
         try:
-            token = self._places.token.read_text().strip()
+            token = self._places.token.read_text(encoding="ascii").strip()
         except (OSError, UnicodeError) as error:
             return _unreachable(f"the gateway token cannot be read ({type(error).__name__})")
-        headers = {**self._door.headers, "Authorization": f"Bearer {token}"}
-        try:
-            return self._http.build_request(
-                method,
-                self._door.url + path,
-                headers=headers,
-                extensions=self._door.extensions,
-                **more,  # type: ignore[arg-type]
-            )
-        except (httpx.HTTPError, ValueError, UnicodeError):
-            return _unreachable("the gateway token holds characters no token has")
+        headers = [("Authorization", f"Bearer {token}"), ("Content-Type", "application/json")]
+        return await self._http.ask(method, target, headers, body, idle_seconds=idle_seconds)
 
     async def model(
         self, call: CallModel, on_text: Callable[[str], None], on_retry: Callable[[ErrorInfo, float], None]
@@ -122,40 +101,26 @@ class Gateway:
             await asyncio.sleep(decision.seconds)
 
     async def _try_model(self, call_id: str, body: bytes, on_text: Callable[[str], None]) -> ModelReply | Failure:
-        request = self._request("POST", "/v1/model", content=body)
-        if isinstance(request, Failure):
-            return request
-        request.headers["Content-Type"] = "application/json"
         try:
             async with asyncio.timeout(self._patience.model_call_seconds):
-                return await self._stream(request, call_id, on_text)
+                answer = await self._ask("POST", "/v1/model", body, self._patience.stream_idle_seconds)
+                if isinstance(answer, Failure):
+                    return answer
+                try:
+                    return await _stream(answer, call_id, on_text)
+                finally:
+                    answer.close()
         except TimeoutError:
             return unavailable(f"the model call took over {self._patience.model_call_seconds:.0f} seconds")
-        except httpx.ReadTimeout:
-            idle = self._patience.stream_idle_seconds
-            return unavailable(f"model stream stalled: nothing came for {idle:g} seconds", stalled=True)
-        except (httpx.HTTPError, httpx.StreamError, OSError) as error:
-            return unavailable(f"the connection to the gateway failed ({type(error).__name__})")
-
-    async def _stream(
-        self, request: httpx.Request, call_id: str, on_text: Callable[[str], None]
-    ) -> ModelReply | Failure:
-        response = await self._http.send(request, stream=True)
-        try:
-            if response.status_code != 200:
-                return _refusal(response.status_code, await _bounded_body(response, ERROR_BODY_MAX_BYTES))
-            async for line in lines_of(response.aiter_bytes(), LINE_MAX_BYTES):
-                outcome = _read_line(line, call_id, on_text)
-                if outcome is not None:
-                    return outcome
-        finally:
-            await response.aclose()
-        return unavailable("the gateway's answer ended without a reply")
+        except Silence as silence:
+            return unavailable(f"model stream stalled: {silence}", stalled=True)
+        except HttpFault as fault:
+            return unavailable(f"the gateway cannot be reached: {fault}")
 
     async def mailbox(self, cursor: str, wait_seconds: int) -> MailboxPage | ErrorInfo:
         """The next page; waits up to `wait_seconds` there for something to arrive."""
-        params = {"cursor": cursor, "waitSeconds": str(wait_seconds)}
-        body = await self._plain("GET", "/v1/mailbox", PAGE_MAX_BYTES, wait_seconds + 15.0, params=params)
+        target = f"/v1/mailbox?cursor={quote(cursor, safe='')}&waitSeconds={wait_seconds}"
+        body = await self._plain("GET", target, b"", PAGE_MAX_BYTES, wait_seconds + 15.0)
         if isinstance(body, ErrorInfo):
             return body
         try:
@@ -165,25 +130,38 @@ class Gateway:
 
     async def put_blob(self, sha256: str, data: bytes) -> ErrorInfo | None:
         """Stores `data` under its hash; None when it is there."""
-        answer = await self._plain("PUT", f"/v1/blobs/{sha256}", ERROR_BODY_MAX_BYTES, 60.0, content=data)
+        answer = await self._plain("PUT", f"/v1/blobs/{sha256}", data, ERROR_BODY_MAX_BYTES, 60.0)
         return answer if isinstance(answer, ErrorInfo) else None
 
     async def _plain(
-        self, method: str, path: str, max_bytes: int, patience_seconds: float, **more: object
+        self, method: str, target: str, data: bytes, max_bytes: int, patience_seconds: float
     ) -> bytes | ErrorInfo:
-        request = self._request(method, path, **more)
-        if isinstance(request, Failure):
-            return request.error
         try:
             async with asyncio.timeout(patience_seconds):
-                response = await self._http.send(request, stream=True)
+                answer = await self._ask(method, target, data, patience_seconds)
+                if isinstance(answer, Failure):
+                    return answer.error
                 try:
-                    body = await _bounded_body(response, max_bytes)
+                    body = await _bounded_body(answer, max_bytes)
                 finally:
-                    await response.aclose()
-        except (httpx.HTTPError, httpx.StreamError, OSError, TimeoutError) as error:
+                    answer.close()
+        except (HttpFault, TimeoutError) as error:
+            path = target.partition("?")[0]
             return error_info("llm_unavailable", f"the gateway does not answer {path} ({type(error).__name__})")
-        return body if response.is_success else _refusal(response.status_code, body).error
+        return body if 200 <= answer.status < 300 else _refusal(answer.status, body).error
+
+
+async def _stream(answer: Answer, call_id: str, on_text: Callable[[str], None]) -> ModelReply | Failure:
+    """Reads lines up to the one that ends the call. Raises HttpFault."""
+    if answer.status != 200:
+        return _refusal(answer.status, await _bounded_body(answer, ERROR_BODY_MAX_BYTES))
+    lines = lines_of(answer.pieces(), LINE_MAX_BYTES)
+    async for line in lines:
+        outcome = _read_line(line, call_id, on_text)
+        if outcome is not None:
+            await _read_out(lines)
+            return outcome
+    return unavailable("the gateway's answer ended without a reply")
 
 
 def _unreachable(message: str) -> Failure:
@@ -219,9 +197,17 @@ def _refusal(status: int, body: bytes) -> Failure:
     return Failure(error_info("internal", f"the gateway refused the call with status {status} and no reason"))
 
 
-async def _bounded_body(response: httpx.Response, max_bytes: int) -> bytes:
+async def _read_out(lines: AsyncIterator[bytes]) -> None:
+    """Reads an answer to its end, which should be here: only then can the connection serve the next call."""
+    with contextlib.suppress(TimeoutError, HttpFault):
+        async with asyncio.timeout(READ_OUT_SECONDS):
+            async for _ in lines:
+                return
+
+
+async def _bounded_body(answer: Answer, max_bytes: int) -> bytes:
     body = bytearray()
-    async for piece in response.aiter_bytes():
+    async for piece in answer.pieces():
         body += piece
         if len(body) > max_bytes:
             break

@@ -1,12 +1,14 @@
 """The record of a Run on its own volume, and its copy on stdout. Guards against lost lines and against a full log.
 
-`events.jsonl` holds what was said, `inputs.jsonl` what happened; a line is in the journal before it is on stdout. A
-torn last line, all that a crash can leave, is cut off before anything is added.
+`events.jsonl` holds what was said, `inputs.jsonl` what happened. Inputs are synced before anything follows from them;
+events that a power cut takes away follow from them again, number by number. A torn last line is cut off before
+anything is added.
 """
 
 import json
 import os
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -37,8 +39,8 @@ class Journal:
         self.folder = folder
         self._out_fd = out_fd
         self._out_open = True
-        self._offsets = array("Q")  # of event `_first_seq + i`
-        self._first_seq = 1
+        self._seqs = array("Q")  # rising; a power cut can leave a hole where nothing but streamed text was
+        self._offsets = array("Q")
         self._end_bytes = 0
         self.last_seq = 0
         self.stored_seq = 0
@@ -65,14 +67,13 @@ class Journal:
         path = self.folder / EVENTS_FILE
         for line in _whole_lines(path):
             seq = _seq_of(line)
-            if seq is None or (self._offsets and seq != self.last_seq + 1):
+            if seq is None or seq <= self.last_seq:
                 break
             self._note(seq, len(line) + 1)
         _cut(path, self._end_bytes)
 
     def _note(self, seq: int, size: int) -> None:
-        if not self._offsets:
-            self._first_seq = seq
+        self._seqs.append(seq)
         self._offsets.append(self._end_bytes)
         self._end_bytes += size
         self.last_seq = seq
@@ -121,7 +122,7 @@ class Journal:
         return self.stored_seq >= self.last_seq
 
     def _offset_of(self, seq: int) -> int:
-        index = max(seq - self._first_seq, 0)
+        index = bisect_left(self._seqs, seq)
         return self._offsets[index] if index < len(self._offsets) else self._end_bytes
 
     def print_again(self, from_seq: int, max_bytes: int = limits.LOG_AHEAD_MAX_BYTES) -> None:

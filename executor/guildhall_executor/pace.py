@@ -9,12 +9,15 @@ HELD_MAX_CHARS: Final = 4_000
 
 
 class Pace:
-    """Collects text; `take` gives what is due at `now` (seconds), or nothing; over the bounds the end is kept."""
+    """Collects text; `take` gives what is due at `now` (seconds), or nothing; over the bounds the end is kept.
 
-    def __init__(self, every_seconds: float) -> None:
+    Nothing is due before `every_seconds` have passed since `now`: what ends soon is told by its end alone.
+    """
+
+    def __init__(self, every_seconds: float, now: float) -> None:
         self._every_seconds = every_seconds
         self._held = ""
-        self._due = float("-inf")
+        self._due = now + every_seconds
         self._left = PIECES_PER_CALL_MAX_COUNT
 
     def take(self, text: str, now: float) -> str:

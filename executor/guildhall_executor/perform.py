@@ -95,7 +95,7 @@ class Performer:
         self.state, effects = step(self.state, at)
         events: list[KnownEvent] = [effect.event for effect in effects if isinstance(effect, Emit)]
         if events:
-            self._journal.write_events(events, durable=True)
+            self._journal.write_events(events)
         for effect in effects:
             self._perform(effect)
 

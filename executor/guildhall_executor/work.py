@@ -61,7 +61,7 @@ class Work:
     looked_at: float = float("-inf")
 
     async def call_model(self, effect: CallModel) -> AnyInput:
-        pace = Pace(TEXT_EVERY_SECONDS)
+        pace = Pace(TEXT_EVERY_SECONDS, _now())
 
         def on_text(text: str) -> None:
             piece = pace.take(text, _now())
@@ -94,7 +94,7 @@ class Work:
     async def _run(self, effect: RunTool) -> Ran:
         if not isinstance(effect.arguments, shell.RunShell):
             return await FILE_TOOLS[type(effect.arguments)](self.workshop, effect.arguments)
-        pace = Pace(PROGRESS_EVERY_SECONDS)
+        pace = Pace(PROGRESS_EVERY_SECONDS, _now())
 
         def on_output(data: bytes, _skipped: int) -> None:
             piece = pace.take(terminal_text(data), _now())

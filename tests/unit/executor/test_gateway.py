@@ -39,7 +39,7 @@ class Talk:
         try:
             return await client.model(CALL, self.texts.append, lambda e, s: self.retries.append((e, s)))
         finally:
-            await client.close()
+            client.close()
 
 
 def delta(text: str) -> bytes:
@@ -181,7 +181,7 @@ def test_a_token_that_is_none_is_an_error_and_no_crash(tmp_path: Path, token: st
         try:
             return await client.model(CALL, lambda _: None, lambda *_: None)
         finally:
-            await client.close()
+            client.close()
 
     outcome = asyncio.run(ask())
     assert isinstance(outcome, ErrorInfo)
@@ -218,7 +218,7 @@ def run_named(base: Path, url: str) -> ModelReply | ErrorInfo:
         try:
             return await client.model(CALL, lambda _: None, lambda *_: None)
         finally:
-            await client.close()
+            client.close()
 
     return asyncio.run(ask())
 
