@@ -30,6 +30,7 @@ log = logging.getLogger(__name__)
 RETRY_FIRST_SECONDS: Final = 0.2
 RETRY_MAX_SECONDS: Final = 10.0
 BATCH_MAX_COUNT: Final = 500
+REFOLD_SECONDS: Final = 2.0
 _BLOB_TRIES_COUNT: Final = 3
 
 
@@ -47,6 +48,7 @@ class Follower:
         self._gateway = gateway
         self._drained: set[str] = set()
         self._delay = RETRY_FIRST_SECONDS
+        self._stale_since: float | None = None
         self.reporter = Reporter(run, source, time.monotonic)
 
     async def run(self) -> None:
@@ -56,6 +58,7 @@ class Follower:
             await self._run.reload(self._history)
             while not await self._step():
                 pass
+            await self._refresh(0)
             await self._seal()
             await self.reporter.report()
         finally:
@@ -75,6 +78,7 @@ class Follower:
         run.intake.follow(target.uid, target.attempt)
         try:
             await self._read(target)
+            await self._refresh(0)
         except (KubeError, Kubelet) as error:
             await self._failed(target, error)
         except SQLAlchemyError:
@@ -152,13 +156,22 @@ class Follower:
             return
         await self._history.append(run.key, run.intake, taken, rows)
         self._delay = RETRY_FIRST_SECONDS
-        if repaired:
-            await run.refold(self._history)
-            run.channel.resync("repaired")
-        else:
-            run.take_in(taken)
+        run.take_in(taken)
+        if repaired and self._stale_since is None:
+            self._stale_since = time.monotonic()
+        if self._stale_since is None:
             run.channel.publish(items)
+        else:
+            await self._refresh(REFOLD_SECONDS if run.intake.holes else 0)
         self.reporter.note(sum(len(each.line) for each in taken))
+
+    async def _refresh(self, seconds: float) -> None:
+        """Fold again what a repair changed, once it is `seconds` old: a repair comes in many small pieces."""
+        if self._stale_since is None or time.monotonic() - self._stale_since < seconds:
+            return
+        self._stale_since = None
+        await self._run.refold(self._history)
+        self._run.channel.resync("repaired")
 
     async def _seal(self) -> None:
         """Keep the fold. A log without an end is closed with what the Run resource says."""

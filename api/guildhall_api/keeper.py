@@ -15,9 +15,10 @@ from guildhall_api.config import Config
 from guildhall_api.fold import close
 from guildhall_api.follower import Follower
 from guildhall_api.gateway import GatewayClient
-from guildhall_api.history import History, StoredRun
+from guildhall_api.history import History
 from guildhall_api.hub import message
 from guildhall_api.live import LiveRun, fold_stored, seal
+from guildhall_api.records import StoredRun
 from guildhall_api.resources import Resource
 from guildhall_api.source import Change, RunSource
 from guildhall_api.summaries import closing_status, facts_of, part
@@ -46,6 +47,7 @@ class Keeper:
         self.runs: dict[str, LiveRun] = {}
         self.guilds: dict[tuple[str, str], Resource] = {}
         self.synced: set[tuple[str, str]] = set()
+        self.ended = False
 
     @property
     def ready(self) -> bool:
@@ -63,6 +65,7 @@ class Keeper:
             async for change in self._source.changes():
                 await self._take(change)
         finally:
+            self.ended = True
             expiring.cancel()
             for task in self._followers.values():
                 task.cancel()
@@ -140,6 +143,9 @@ class Keeper:
             facts = facts_of(resource, run.run_wire)
         except ValidationError as error:
             log.warning("Run %s breaks the contract and is left out: %s", uid, error)
+            return
+        except (TypeError, KeyError, AttributeError, ValueError):
+            log.exception("Run %s cannot be read and is left out", uid)
             return
         run.resource = resource
         run.changed.set()

@@ -11,10 +11,11 @@ from guildhall_contracts.events import Unreadable, decode_event
 from guildhall_contracts.snapshot import ATTEMPT_LABEL
 
 from guildhall_api.fold import fold
-from guildhall_api.history import History, StoredRun, intake_of
+from guildhall_api.history import History, intake_of
 from guildhall_api.hub import Channel, Cursor, Item, row_line
 from guildhall_api.intake import Taken
 from guildhall_api.model import Model
+from guildhall_api.records import StoredRun
 from guildhall_api.resources import EXECUTOR_CONTAINER, RESEND_LABEL, Resource
 from guildhall_api.summaries import TERMINAL_PHASES, part, phase_name
 

@@ -9,11 +9,12 @@ from guildhall_api.auth import Auth
 from guildhall_api.config import Config
 from guildhall_api.console import File
 from guildhall_api.gateway import GatewayClient
-from guildhall_api.history import History, StoredRun
+from guildhall_api.history import History
 from guildhall_api.keeper import Keeper
 from guildhall_api.live import LiveRun
 from guildhall_api.markup import Render, plain
 from guildhall_api.problems import Refused
+from guildhall_api.records import StoredRun
 from guildhall_api.resources import split_run_id
 from guildhall_api.source import Act, RunSource
 

@@ -13,7 +13,7 @@ from guildhall_contracts.conditions import Condition, Phase, Reason
 from guildhall_contracts.run import Changes, Usage
 from pydantic import BaseModel, ValidationError
 
-from guildhall_api.history import RunFacts
+from guildhall_api.records import RunFacts
 from guildhall_api.resources import Resource, run_id_of
 
 Wire = dict[str, Any]
@@ -37,8 +37,12 @@ def text(value: Any, limit: int) -> str:
 
 
 def phase_name(resource: Resource) -> str:
-    phase = part(resource, "status", "phase")
-    return phase if phase in _PHASES else "Pending"
+    return _word(part(resource, "status", "phase"), _PHASES) or "Pending"
+
+
+def _word(value: Any, known: frozenset[str]) -> Any:
+    """A word of a closed set, or None for whatever else stands there."""
+    return value if isinstance(value, str) and value in known else None
 
 
 def closing_status(resource: Resource | None) -> str:
@@ -81,7 +85,7 @@ def summary_of(resource: Resource, run: Mapping[str, Any] | None = None, *, live
     status, run = part(resource, "status") or {}, run or {}
     summary = text(run.get("summary") or part(status, "summary"), limits.SUMMARY_MAX_CHARS)
     task = text(part(resource, "spec", "task"), limits.MODEL_TEXT_MAX_CHARS)
-    reason = part(status, "reason") if part(status, "reason") in _REASONS else None
+    reason = _word(part(status, "reason"), _REASONS)
     return RunSummary(
         id=run_id_of(namespace, name), uid=text(part(resource, "metadata", "uid"), 64), namespace=namespace, name=name,
         label=label_of(name, summary, task), summary=summary, phase=phase_name(resource), reason=reason,

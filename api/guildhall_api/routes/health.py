@@ -13,7 +13,8 @@ router = APIRouter(tags=["health"])
 @router.get("/healthz", response_class=PlainTextResponse)
 async def healthz(request: Request) -> Response:
     """200 while every watch is alive; else 503 and which is not."""
-    problem = services_of(request).source.healthy()
+    services = services_of(request)
+    problem = "following the cluster has ended" if services.keeper.ended else services.source.healthy()
     return PlainTextResponse(problem or "ok", 503 if problem else 200)
 
 

@@ -13,9 +13,9 @@ from guildhall_contracts.run import RunSpec
 from pydantic import ValidationError
 
 from guildhall_api import VERSION
-from guildhall_api.history import ListFilter
 from guildhall_api.labels import REASON_TEXTS, TOOL_LABELS
 from guildhall_api.problems import Refused
+from guildhall_api.records import ListFilter
 from guildhall_api.resources import Resource
 from guildhall_api.routes.answers import refusals
 from guildhall_api.services import FoundRun, Services, find_run, services_of

@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from guildhall_api.history import History, ListFilter, RunFacts, intake_of
+from guildhall_api.history import History, intake_of
 from guildhall_api.hub import Cursor
 from guildhall_api.intake import Intake, Taken
 from guildhall_api.lines import Line
 from guildhall_api.reading import items_after, page_lines
+from guildhall_api.records import ListFilter, RunFacts
 from guildhall_contracts.events import Unreadable
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
