@@ -177,7 +177,7 @@ def _has_turn(decision: Decision) -> bool:
             return False
     busy = next((peer.name for peer in holders if run.group and peer.group == run.group), "")
     if busy:
-        decision.hold("ConcurrencyLimit", f"Run '{busy}' of concurrencyGroup '{run.group}' is not finished")
+        decision.hold("WorkspaceBusy", f"Run '{busy}' of concurrencyGroup '{run.group}' is not finished")
         return False
     limit = observed.config.max_concurrent_runs
     ahead = sum(1 for peer in observed.peers if peer.in_line and not peer.holds and _older(peer, decision))

@@ -145,14 +145,18 @@ def _awaiting(decision: Decision) -> None:
 
 
 def _stalled(decision: Decision, pod: PodRecord | None, found: Stall) -> None:
-    draft = decision.draft
-    if found.seconds is None:
-        decision.hold(found.reason, found.message)
-        return
-    if decision.waited(f"stall/{found.reason}", found.seconds):
+    if found.seconds is not None and decision.waited(f"stall/{found.reason}", found.seconds):
         give_up(decision, pod, Outcome("False", found.reason, found.message, retry=found.retry))
+    elif found.queued:
+        decision.hold(found.reason, found.message)
     else:
-        draft.set("Running", "False", found.reason, found.message)
+        _no_longer_queued(decision)
+        decision.draft.set("Running", "False", found.reason, found.message)
+
+
+def _no_longer_queued(decision: Decision) -> None:
+    if decision.draft.is_true("Queued"):
+        decision.draft.set("Queued", "False", "Preparing", "")
 
 
 def _stop_asked(decision: Decision, pod: PodRecord | None) -> bool:
@@ -197,8 +201,8 @@ def _without_pod(decision: Decision) -> None:
         found = stall(None, job, decision.observed.events, decision.observed.config.waits)
         if found is not None:
             _stalled(decision, None, found)
-        elif decision.draft.is_true("Queued"):
-            decision.draft.set("Queued", "False", "Preparing", "")
+        else:
+            _no_longer_queued(decision)
 
 
 def follow(decision: Decision) -> None:
@@ -232,7 +236,6 @@ def follow(decision: Decision) -> None:
     if found is not None:
         _stalled(decision, pod, found)
     elif not executor_began(pod):
-        if decision.draft.is_true("Queued"):
-            decision.draft.set("Queued", "False", "Preparing", "")
+        _no_longer_queued(decision)
         if decision.draft.get("Running").get("reason") not in {None, "NotStarted"}:
             decision.draft.set("Running", "False", "NotStarted", "")

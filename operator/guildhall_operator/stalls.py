@@ -17,12 +17,13 @@ _MOUNT_EVENTS: Final = frozenset({"FailedMount", "FailedAttachVolume"})
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Something a pod waits for. `seconds` None: for as long as it takes, and the Run counts as queued."""
+    """Something a pod waits for, at most `seconds` (None: as long as it takes). `queued`: it waits for room."""
 
     reason: Reason
     message: str
     seconds: int | None
     retry: bool = False
+    queued: bool = False
 
 
 def _refused(events: Iterable[EventRecord], waits: Waits) -> Stall | None:
@@ -30,7 +31,7 @@ def _refused(events: Iterable[EventRecord], waits: Waits) -> Stall | None:
     if refused is None:
         return None
     if "exceeded quota" in refused.message or "failed quota" in refused.message:
-        return Stall("QuotaExceeded", f"the namespace's quota admits no pod now: {refused.message}", None)
+        return Stall("QuotaExceeded", f"the namespace's quota admits no pod now: {refused.message}", None, queued=True)
     what = f"the cluster refuses the pod: {refused.message}; the platform team must allow it"
     return Stall("PolicyDenied", what, waits.refused_seconds)
 
@@ -66,10 +67,10 @@ def stall(
     """What the attempt waits for now; None where it gets on, or has begun."""
     if pod is None:
         if job is not None and job.suspended:
-            return Stall("Suspended", "the Job is suspended; its queue has not admitted it yet", None)
+            return Stall("Suspended", "the Job is suspended; its queue has not admitted it yet", None, queued=True)
         return _refused(events.get(job.uid, ()), waits) if job is not None else None
     if pod.unschedulable and not pod.node:
-        return Stall("Unschedulable", pod.unschedulable, waits.unschedulable_seconds)
+        return Stall("Unschedulable", pod.unschedulable, waits.unschedulable_seconds, queued=True)
     for name in ("prepare", "workshop", "executor"):
         found = _waiting(name, pod.container(name), waits)
         if found is not None:

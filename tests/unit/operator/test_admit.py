@@ -237,3 +237,8 @@ def test_a_run_being_deleted_is_left_alone() -> None:
     view = kit.run(deletionTimestamp=kit.stamp(kit.START))
     assert plan(view, kit.world(), kit.START) == plan(view, kit.world(policies=()), kit.START)
     assert plan(view, kit.world(), kit.START).status is None
+
+
+def test_a_run_that_waits_for_its_group_does_not_hold_up_the_line() -> None:
+    busy = plan(kit.run({"concurrencyGroup": "deploy"}), kit.world(peers=(peer(1, group="deploy"),)), kit.START)
+    assert kit.condition(busy, "Queued")["reason"] == "WorkspaceBusy"

@@ -217,6 +217,7 @@ def test_what_keeps_a_pod_from_starting_is_shown_at_once_and_ends_in_time(
     assert (first.status or {})["reason"] == reason
     assert kit.verdict(first)[0] == "Unknown"
     assert 0 < (first.requeue_seconds or 0) <= limit
+    assert (first.status or {})["phase"] == ("Queued" if reason == "Unschedulable" else "Preparing")
     last = look(pod, seconds=limit + 10, waits={f"stall/{reason}": float(limit), "prepared": 2.0}, **world)
     assert kit.verdict(last) == ("False", reason)
 
