@@ -84,6 +84,11 @@ class ApprovalStore:
     async def open_count(self, run: str) -> int:
         return await self._store.read(lambda connection: _open_count(connection, run))
 
+    async def forget(self, run: str) -> None:
+        """Delete what was for a Run that is gone."""
+        delete = text("DELETE FROM approvals WHERE run = :run")
+        await self._store.write(lambda connection: connection.execute(delete, {"run": run}))
+
     async def expire(self) -> None:
         """Close what is past its time, for good."""
         await self._store.write(self._now)

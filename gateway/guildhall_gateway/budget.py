@@ -86,6 +86,8 @@ def scopes(run_uid: str, namespace: str, day: str, run: Budget, shared: Budgets)
 def dollars(micro_usd: int) -> str:
     """`$0.38`; more digits below ten cents, so that a small cost is not shown as nothing."""
     value = micro_usd / 1_000_000
+    if 0 < micro_usd < 100:
+        return "<$0.0001"
     return f"${value:.2f}" if micro_usd >= 100_000 or micro_usd == 0 else f"${value:.4f}"
 
 

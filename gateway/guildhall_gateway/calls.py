@@ -25,6 +25,7 @@ from guildhall_contracts.model_api import (
     TextDelta,
 )
 
+from guildhall_gateway import metrics
 from guildhall_gateway.budget import Totals, scopes, totals_view, worst_case
 from guildhall_gateway.ledger import Claim, Ledger, Replay, Reserved
 from guildhall_gateway.ledger_rows import Outcome, day_of
@@ -108,6 +109,7 @@ class ModelCalls:
 
     async def _perform(self, live: LiveCall) -> None:
         """Ask, settle, tell. A cut call settles too: what may have been billed is charged."""
+        started = time.monotonic()
         made = await self._made(live)
         try:
             live.end(await self._close(live, made))
@@ -117,6 +119,7 @@ class ModelCalls:
         finally:
             self._live.pop((live.run, live.request.call_id), None)
             self._settled(live.run)
+            metrics.SECONDS.observe(time.monotonic() - started)
 
     async def _made(self, live: LiveCall) -> Made:
         try:
@@ -148,6 +151,7 @@ class ModelCalls:
 
     async def _close(self, live: LiveCall, made: Made) -> AnyLine:
         count, cost = self._used(live, made)
+        _count(live.request.model, made, count, cost)
         if made.reply is None:
             failure = made.failure or BROKEN
             counts = made.billed != "nothing"
@@ -204,6 +208,15 @@ class ModelCalls:
         for task in late:
             task.cancel()
         await asyncio.gather(*late, return_exceptions=True)
+
+
+def _count(model: str, made: Made, count: TokenCount, cost: int | None) -> None:
+    provider = model.partition(":")[0]
+    outcome = "settled" if made.failure is None else made.failure.error.kind
+    metrics.CALLS.labels(provider, outcome).inc()
+    for kind, tokens in (("prompt", count.prompt), ("cached", count.cached), ("output", count.output)):
+        metrics.TOKENS.labels(provider, kind).inc(tokens)
+    metrics.COST.labels(provider).inc(cost or 0)
 
 
 def _reply(request: ModelRequest, reply: ProviderReply, count: TokenCount, cost: int | None) -> ModelReply:

@@ -44,6 +44,7 @@ class Courier:
         self._status_work = asyncio.Event()
         self._items: dict[str, InterventionView] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._stopping = False
 
     def start(self) -> None:
         self._source.subscribe(self.hear)
@@ -52,6 +53,7 @@ class Courier:
         self._tasks = [asyncio.create_task(self._take_in()), asyncio.create_task(self._write_statuses())]
 
     async def stop(self) -> None:
+        self._stopping = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -68,6 +70,7 @@ class Courier:
                 self._items.pop(view.uid, None)
             elif isinstance(view, RunView):
                 self._ring(view.uid)
+                self._bells.pop(view.uid, None)
             return
         if isinstance(view, InterventionView):
             self._items[view.uid] = view
@@ -169,7 +172,8 @@ class Courier:
             run = self._source.run(run_uid)
             items, read = await self._inbox.page(run_uid, cursor.read)
             left = deadline - asyncio.get_running_loop().time()
-            if items or run is None or run.finished or news(cursor, run) or left <= 0:
+            over = run is None or run.finished or news(cursor, run) or self._stopping
+            if items or over or left <= 0:
                 return await self._page(run_uid, run, items, read)
             try:
                 await asyncio.wait_for(bell.wait(), left)

@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 
 BUDGETS_KEPT_MAX_COUNT: Final = 4_096
 SWEEP_SECONDS: Final = 5.0
+READY_CHECK_SECONDS: Final = 0.2
 STOP_GRACE_SECONDS: Final = 20.0
 
 
@@ -76,8 +77,9 @@ class Gateway:
         rules = Rules(tuple(config.models.allow), config.budgets, timeouts or Timeouts())
         self.calls = ModelCalls(self.ledger, Providers(config).find, rules, self.usage.changed, clock)
         self._budgets: OrderedDict[str, Budget] = OrderedDict()
-        self._over: asyncio.Queue[RunView] = asyncio.Queue()
+        self._over: asyncio.Queue[str] = asyncio.Queue()
         self._tasks: list[asyncio.Task[None]] = []
+        self._reaper: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Open the store, settle what an earlier gateway left, begin to listen to the cluster. Raises OSError."""
@@ -90,14 +92,16 @@ class Gateway:
         for uid in await self.ledger.settle_orphans(self.clock()):
             self.usage.changed(uid)
         self._tasks = [asyncio.create_task(self._sweep()), asyncio.create_task(self._clean())]
+        self._reaper = asyncio.create_task(self._reap())
 
     async def stop(self, grace_seconds: float = STOP_GRACE_SECONDS) -> None:
         """Let calls end, settle them, write last statuses."""
         await self.calls.close(grace_seconds)
         await self.courier.stop()
-        for task in self._tasks:
+        tasks = [*self._tasks, self._reaper] if self._reaper else self._tasks
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self.usage.stop()
         await self.ledger.retire()
         await self.store.close()
@@ -146,22 +150,35 @@ class Gateway:
             self.calls.cut(view.uid, CANCELLED)
         if change == "gone":
             self.usage.forget(view.uid)
-            self._over.put_nowait(view)
+            self._over.put_nowait(view.uid)
         elif view.finished and view.uid in self._budgets:
             self._budgets.pop(view.uid)
             self.usage.changed(view.uid, now=True)
-            self._over.put_nowait(view)
+            self._over.put_nowait(view.uid)
 
     async def _clean(self) -> None:
-        """Delete replies of Runs that are over, and the blobs of those that are gone."""
+        """Delete replies of Runs that are over, and everything but the money of those that are gone."""
         while True:
             run = await self._over.get()
             try:
-                await self.ledger.forget_replies(run.uid)
-                if self.source.run(run.uid) is None:
-                    await self.blobs.drop(run.uid)
+                await self._forget(run)
             except Exception:
-                log.exception("cleaning up after run %s", run.uid)
+                log.exception("cleaning up after run %s", run)
+
+    async def _forget(self, run: str) -> None:
+        await self.ledger.forget_replies(run)
+        if self.source.run(run) is None:
+            await self.inbox.forget(run)
+            await self.approvals.forget(run)
+            await self.blobs.drop(run)
+
+    async def _reap(self) -> None:
+        """Once the cluster is seen: forget the Runs that were deleted while no gateway ran."""
+        while not self.source.ready():  # noqa: ASYNC110  a source tells changes, not readiness
+            await asyncio.sleep(READY_CHECK_SECONDS)
+        for run in await self.store.runs_with_content():
+            if self.source.run(run) is None:
+                self._over.put_nowait(run)
 
     async def _sweep(self) -> None:
         """Every few seconds: show that we live, close what has expired, settle what dead gateways left."""

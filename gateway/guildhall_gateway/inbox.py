@@ -89,6 +89,15 @@ class Inbox:
         rows = await self._store.read(lambda connection: connection.execute(query, {"run": run}).all())
         return [str(row.item) for row in rows]
 
+    async def forget(self, run: str) -> None:
+        """Delete what was for a Run that is gone."""
+
+        def work(connection: Connection) -> None:
+            for table in ("inbox", "questions"):
+                connection.execute(text(f"DELETE FROM {table} WHERE run = :run"), {"run": run})  # noqa: S608  two constants
+
+        await self._store.write(work)
+
     async def ask(self, run: str, question: AskedItem, now: float) -> bool:
         """Record an open question; False when too many are open."""
         values = {

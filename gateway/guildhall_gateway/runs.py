@@ -90,6 +90,8 @@ class RunSource(Protocol):
 
     def healthy(self) -> bool: ...
 
+    def ready(self) -> bool: ...
+
 
 class StatusSink(Protocol):
     """The two statuses the gateway writes. Raises OSError when the write did not happen."""

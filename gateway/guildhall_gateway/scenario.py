@@ -29,7 +29,7 @@ from pydantic import Field, StringConstraints, ValidationError, field_validator,
 from guildhall_gateway.prices import TokenPrice
 
 SCENARIO_MAX_BYTES: Final = 2 * 1024 * 1024
-SHOWN_MAX_CHARS: Final = 4_000
+SHOWN_MAX_CHARS: Final = 1_800
 NOTHING: Final = "(nothing)"
 
 ScenarioName = Annotated[str, StringConstraints(min_length=1, max_length=100, pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]*$")]

@@ -123,6 +123,12 @@ class Store:
         if not self.sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:name))"), {"name": name})
 
+    async def runs_with_content(self) -> list[str]:
+        """Uids of Runs of which replies, blobs, items, questions or approvals are kept."""
+        tables = ("replies", "blobs", "inbox", "questions", "approvals")
+        query = text(" UNION ".join(f"SELECT run FROM {table}" for table in tables))  # noqa: S608  constants
+        return await self.read(lambda connection: [str(row.run) for row in connection.execute(query)])
+
     async def close(self) -> None:
         self._writer.shutdown()
         self._readers.shutdown()

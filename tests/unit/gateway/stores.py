@@ -22,7 +22,7 @@ def _tool(name: str) -> str | None:
     return str(found[-1]) if found else shutil.which(name)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         return int(probe.getsockname()[1])
@@ -39,7 +39,7 @@ def postgres() -> Iterator[str]:
     try:
         if user is not None:  # the server refuses to run as root
             os.chown(folder, pwd.getpwnam(user).pw_uid, pwd.getpwnam(user).pw_gid)
-        data, port = folder / "data", _free_port()
+        data, port = folder / "data", free_port()
         command = [initdb, "-D", str(data), "-U", "test", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
         subprocess.run(command, user=user, group=user and "nogroup", check=True, capture_output=True, cwd="/")
         options = [

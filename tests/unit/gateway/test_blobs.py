@@ -107,6 +107,26 @@ async def test_a_runs_blobs_are_bounded_together(store: Store, tmp_path: Path) -
         await blobs.find("run-1", sha(b"a" * 10))
 
 
+async def test_what_belongs_to_a_deleted_run_is_deleted_too_even_after_a_restart(tmp_path: Path) -> None:
+    kit.scenario(tmp_path, "hi", [kit.SAY_HI])
+    for deleted in ("while it ran", "while it was down"):
+        cluster = kit.Cluster()
+        async with kit.serve(tmp_path, cluster) as served:
+            run = cluster.add_run()
+            cluster.add_run("stays", token="stays")
+            for token in (kit.TOKEN, "stays"):
+                async with served.client(token) as client:
+                    assert (await client.put(f"/v1/blobs/{sha(b'x')}", content=b"x")).status_code in (200, 201)
+            if deleted == "while it ran":
+                cluster.tell("gone", run)
+                await kit.until(lambda: len(files(tmp_path / "blobs")) == 1)
+        after = kit.Cluster()
+        after.add_run("stays", token="stays")
+        async with kit.serve(tmp_path, after) as served:
+            await kit.until(lambda: len(files(tmp_path / "blobs")) == 1)
+            assert await served.gateway.store.runs_with_content() == ["stays"]
+
+
 async def test_a_broken_upload_leaves_nothing(store: Store, tmp_path: Path) -> None:
     blobs = Blobs(store, tmp_path / "blobs")
     blobs.open()

@@ -10,6 +10,7 @@ import pytest
 from guildhall_contracts.approvals import ApprovalRequest
 from guildhall_contracts.canonical import arguments_hash
 from guildhall_gateway.mailbox import Cursor, parse_cursor
+from guildhall_gateway.runs import InterventionView
 from unit.gateway import kit
 from unit.gateway.kit import Served
 
@@ -139,7 +140,7 @@ REFUSED: dict[str, dict[str, Any]] = {
 async def test_what_is_not_for_this_run_or_not_well_formed_is_refused(served: Served, body: dict[str, Any]) -> None:
     run = served.cluster.add_run()
     spec = {"runRef": {"name": run.name, "uid": run.uid}, "author": "eve"} | body
-    item = kit.InterventionView("bad", "team", "bad", "2026-01-01T00:00:00Z", "run-1", spec)
+    item = InterventionView("bad", "team", "bad", "2026-01-01T00:00:00Z", "run-1", spec)
     served.cluster.tell("set", item)
     await kit.until(lambda: ("bad", "Refused") in served.cluster.item_statuses)
     served.cluster.intervene("good", run, **ABORT)
@@ -149,7 +150,7 @@ async def test_what_is_not_for_this_run_or_not_well_formed_is_refused(served: Se
 async def test_another_namespaces_intervention_is_refused(served: Served) -> None:
     run = served.cluster.add_run()
     spec = {"runRef": {"name": run.name, "uid": run.uid}, "author": "eve"} | ABORT
-    served.cluster.tell("set", kit.InterventionView("bad", "elsewhere", "bad", "2026", "run-1", spec))
+    served.cluster.tell("set", InterventionView("bad", "elsewhere", "bad", "2026", "run-1", spec))
     await kit.until(lambda: ("bad", "Refused") in served.cluster.item_statuses)
 
 

@@ -349,3 +349,77 @@ async def test_a_cut_call_closes_the_connection_to_the_provider(server: Provider
         lines = await asyncio.wait_for(call, 5)
         assert lines[-1]["failure"]["error"]["kind"] == "interrupted"
         await asyncio.wait_for(closed.wait(), 5)
+
+
+GEMINI: dict[str, Any] = {
+    "candidates": [
+        {
+            "content": {
+                "role": "model",
+                "parts": [{"text": "Let me"}, {"functionCall": {"name": "write_file", "args": {"path": "a"}}}],
+            },
+            "finishReason": "STOP",
+            "index": 0,
+        }
+    ],
+    "usageMetadata": {
+        "promptTokenCount": 50,
+        "candidatesTokenCount": 9,
+        "totalTokenCount": 59,
+        "cachedContentTokenCount": 20,
+    },
+    "modelVersion": "gemini",
+    "responseId": "r",
+}
+
+
+async def test_google_speaks_too(server: Provider, tmp_path: Path) -> None:
+    server.behave = wire.sse((None, GEMINI))
+    _, reply = await gathered(adapter("google", server, tmp_path), asked("google:gemini-of-the-tests"))
+    assert (reply.text, reply.stop_reason) == ("Let me", "tool_calls")
+    assert [(call.name, json.loads(call.arguments)) for call in reply.tool_calls] == [("write_file", {"path": "a"})]
+    assert reply.tool_calls[0].id
+    assert reply.count == TokenCount(prompt=50, cached=20, output=9)
+    server.behave = wire.status(429, {"error": {"code": 429, "message": KEY, "status": "RESOURCE_EXHAUSTED"}})
+    failure = await failed(adapter("google", server, tmp_path), asked("google:gemini-of-the-tests"))
+    assert failure.error.error.kind == "llm_unavailable"
+    assert KEY not in failure.error.model_dump_json()
+
+
+def responses(*, status: str = "completed") -> wire.Behave:
+    """An OpenAI Responses stream with text and one call."""
+    base = {"id": "r", "object": "response", "created_at": 1, "model": "m", "parallel_tool_calls": True, "tools": []}
+    base |= {"tool_choice": "auto", "output": [], "status": "in_progress"}
+    usage = {
+        "input_tokens": 30,
+        "input_tokens_details": {"cached_tokens": 10},
+        "output_tokens": 5,
+        "output_tokens_details": {"reasoning_tokens": 0},
+        "total_tokens": 35,
+    }
+    text = {"type": "message", "id": "i1", "role": "assistant", "status": "in_progress", "content": []}
+    call = {"type": "function_call", "id": "i2", "call_id": "c1", "name": "write_file", "arguments": ""}
+    done = call | {"arguments": '{"path":"a"}', "status": "completed"}
+    part = {"type": "output_text", "text": "", "annotations": []}
+    events: list[dict[str, Any]] = [
+        {"type": "response.created", "response": base},
+        {"type": "response.output_item.added", "output_index": 0, "item": text},
+        {"type": "response.content_part.added", "item_id": "i1", "output_index": 0, "content_index": 0, "part": part},
+        {"type": "response.output_text.delta", "item_id": "i1", "output_index": 0, "content_index": 0, "delta": "Hi",
+         "logprobs": []},
+        {"type": "response.output_item.added", "output_index": 1, "item": call},
+        {"type": "response.function_call_arguments.delta", "item_id": "i2", "output_index": 1, "delta": '{"path":"a"}'},
+        {"type": "response.output_item.done", "output_index": 1, "item": done},
+        {"type": "response.completed", "response": base | {"status": status, "usage": usage}},
+    ]  # fmt: skip
+    return wire.sse(*((str(e["type"]), e | {"sequence_number": n}) for n, e in enumerate(events)))
+
+
+async def test_openai_responses_speak_too(server: Provider, tmp_path: Path) -> None:
+    server.behave = responses()
+    text, reply = await gathered(adapter("openai", server, tmp_path), asked("openai:gpt-of-the-tests"))
+    assert text == reply.text == "Hi"
+    assert [(call.id, call.arguments) for call in reply.tool_calls] == [("c1", '{"path":"a"}')]
+    assert reply.stop_reason == "tool_calls"
+    assert reply.count == TokenCount(prompt=30, cached=10, output=5)
+    assert server.requests[-1][0].startswith("POST /v1/responses ")
