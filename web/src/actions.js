@@ -2,10 +2,11 @@
 import { runPath } from "./api.js";
 import { msOf } from "./format.js";
 import { fold } from "./fold.js";
+import { readChanges, readConfig, readDetail, readLedger, readModel, readPage, readSummary } from "./incoming.js";
 import { createLabels } from "./labels.js";
 import { modelFromWire } from "./model.js";
 import { formatRoute, parseRoute } from "./router.js";
-import { listOf, numberOr, recordOf, stringOf } from "./safe.js";
+import { listOf, numberOr, recordOf, stringOf, table } from "./safe.js";
 import { activityRows, nextError, parseFilter, waiting } from "./derive/activity.js";
 import { formProblems, specOf } from "./derive/manifest.js";
 import { copy, download, focus, later, loadAllEvents, modelAt, request, scrollTo, setBadge, setTheme, writeHash } from "./effects.js";
@@ -92,8 +93,8 @@ export const SignedOut = (state) => [
 
 export function ConfigAnswered(state, answer) {
   if (!answer.ok) return refusedOr(state, answer, { ...state, toast: toast("bad", problemText(answer.problem)) });
-  const config = recordOf(answer.data);
-  const compose = state.compose.namespace ? state.compose : { ...state.compose, namespace: stringOf(listOf(config.namespaces)[0]) };
+  const config = readConfig(answer.data);
+  const compose = state.compose.namespace ? state.compose : { ...state.compose, namespace: config.namespaces[0] ?? "" };
   return { ...state, config, compose, labels: createLabels(config, state.run.model.run) };
 }
 
@@ -102,8 +103,7 @@ export const LoadRuns = (state) =>
 
 export function RunsAnswered(state, answer) {
   if (!answer.ok) return refusedOr(state, answer, { ...state, runs: { ...state.runs, status: "failed", problem: answer.problem } });
-  const items = listOf(answer.data.runs).map(recordOf);
-  const next = { ...state, runs: { status: "ready", items, next: stringOf(answer.data.next), problem: null } };
+  const next = { ...state, runs: { status: "ready", ...readPage(answer.data), problem: null } };
   return [next, badgeOf(next)];
 }
 
@@ -118,11 +118,11 @@ const toast = (tone, text) => ({ tone, text });
 
 export function FlowArrived(state, data) {
   const flow = recordOf(data);
-  const model = modelFromWire(flow.model);
-  const summary = recordOf(flow.summary);
+  const model = modelFromWire(readModel(flow.model));
+  const summary = readSummary(flow.summary);
   const next = {
     ...state, labels: createLabels(state.config, model.run),
-    run: { ...state.run, id: state.route.runId, model, version: state.run.version + 1, ledger: flow.ledger ?? null, summary },
+    run: { ...state.run, id: state.route.runId, model, version: state.run.version + 1, ledger: readLedger(flow.ledger), summary },
   };
   const { runId, uid } = state.route;
   const pages = state.route.view === "events" ? [later(0, LoadEventPages)] : [];
@@ -155,7 +155,7 @@ const throttled = (state) => state.nowMs - (state.run.ledgerAskedMs ?? 0) > 5000
 
 export const LedgerAnswered = (state, answer) =>
   answer.ok && recordOf(answer.data).ledger
-    ? { ...state, run: { ...state.run, ledger: recordOf(answer.data).ledger, ledgerAskedMs: state.nowMs } }
+    ? { ...state, run: { ...state.run, ledger: readLedger(recordOf(answer.data).ledger), ledgerAskedMs: state.nowMs } }
     : state;
 
 function remember(pages, event) {
@@ -179,12 +179,12 @@ function ending(state, effects) {
 }
 
 export function SummaryArrived(state, summary) {
-  const next = { ...state, run: { ...state.run, summary } };
+  const next = { ...state, run: { ...state.run, summary: readSummary(summary) } };
   return [next, badgeOf(next)];
 }
 
 export const DetailAnswered = (state, answer) =>
-  answer.ok ? { ...state, run: { ...state.run, detail: recordOf(answer.data) } } : refusedOr(state, answer, state);
+  answer.ok ? { ...state, run: { ...state.run, detail: readDetail(answer.data) } } : refusedOr(state, answer, state);
 
 export function ConnectionChanged(state, connection) {
   const next = { ...state, run: { ...state.run, connection } };
@@ -388,7 +388,7 @@ export const LoadChanges = (state, sha) => [
 
 export const ChangesAnswered = (state, answer) =>
   answer.ok
-    ? { ...state, changes: { ...state.changes, status: "ready", view: recordOf(answer.data), problem: null } }
+    ? { ...state, changes: { ...state.changes, status: "ready", view: readChanges(answer.data), problem: null } }
     : refusedOr(state, answer, { ...state, changes: { ...state.changes, status: "failed", problem: answer.problem } });
 
 export const DownloadPatch = (state) => [state, download(runPath(state.route.runId, "/patch", state.route.uid))];
@@ -438,9 +438,9 @@ export const MoreHistory = (state) => {
 export function HistoryAnswered(state, answer) {
   if (!answer.ok) return refusedOr(state, answer, { ...state, history: { ...state.history, status: "failed", problem: answer.problem } });
   if (answer.tag.q !== state.route.q) return state;
-  const items = listOf(answer.data.runs).map(recordOf);
+  const { items, next } = readPage(answer.data);
   const all = answer.tag.cursor ? [...state.history.items, ...items] : items;
-  return { ...state, history: { ...state.history, status: "ready", items: all, next: stringOf(answer.data.next), problem: null } };
+  return { ...state, history: { ...state.history, status: "ready", items: all, next, problem: null } };
 }
 
 export function ToggleHistoryRow(state, run) {
@@ -454,7 +454,7 @@ export const HistoryDetailAnswered = (state, answer) => ({
   ...state,
   history: {
     ...state.history,
-    details: { ...state.history.details, [answer.tag]: answer.ok ? { run: recordOf(recordOf(answer.data.model).run) } : { problem: problemText(answer.problem) } },
+    details: { ...state.history.details, [answer.tag]: answer.ok ? { run: readModel(recordOf(answer.data).model).run } : { problem: problemText(answer.problem) } },
   },
 });
 
@@ -484,15 +484,15 @@ export function SubmitAnswered(state, answer) {
 
 /** Fills Compose from a Run that was watched. */
 export function RunAgain(state, detail) {
-  const { spec, summary } = recordOf(detail);
-  const { workspace = {}, budget = {} } = recordOf(spec);
+  const { spec, summary } = detail;
+  const { workspace, budget } = spec;
   const source = ["git", "claim", "archive"].find((name) => workspace[name]) ?? "none";
   const compose = {
     ...emptyForm(), namespace: stringOf(summary?.namespace), guild: stringOf(spec?.guildRef?.name), task: stringOf(spec?.task), source,
     gitUrl: stringOf(workspace.git?.url), gitRef: stringOf(workspace.git?.ref), claim: stringOf(workspace.claim?.name),
     configMap: stringOf(workspace.archive?.configMap), key: stringOf(workspace.archive?.key) || "workspace.tar.gz",
-    strip: stringOf(workspace.archive?.stripComponents), image: stringOf(spec?.image),
-    dollars: numberOr(budget.costMicroUSD) === null ? "" : String(budget.costMicroUSD / 1e6), tokens: stringOf(budget.tokens), steps: stringOf(budget.steps),
+    strip: String(workspace.archive?.stripComponents || ""), image: stringOf(spec?.image),
+    dollars: numberOr(budget.costMicroUSD) === null ? "" : String(budget.costMicroUSD / 1e6), tokens: String(budget.tokens ?? ""), steps: String(budget.steps ?? ""),
     minutes: numberOr(budget.seconds) === null ? "" : String(budget.seconds / 60),
   };
   return Go({ ...state, compose, modal: null }, { screen: "compose", q: "" });
@@ -509,7 +509,7 @@ export function ToggleTheme(state) {
   return [{ ...state, theme }, setTheme(theme)];
 }
 
-const VIEW_KEYS = { 1: "flow", 2: "sequence", 3: "timeline", 4: "changes", 5: "events" };
+const VIEW_KEYS = table({ 1: "flow", 2: "sequence", 3: "timeline", 4: "changes", 5: "events" });
 
 /** Every key that does something; `keysHelp` lists the same. */
 export function KeyPressed(state, key) {

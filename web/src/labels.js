@@ -1,29 +1,29 @@
 // The one registry of words for machine ids: no view shows an id where a label exists.
-import { listOf, recordOf, text } from "./safe.js";
+import { listOf, recordOf, table, text } from "./safe.js";
 
-const KINDS = {
+const KINDS = table({
   task: "Task", delegation: "Delegation", model: "Model call", tool: "Tool call", question: "Question",
   approval: "Approval", inquiry: "Inquiry", interrupt: "Interrupt", plan: "Plan", result: "Result",
-};
-const OUTCOMES = { active: "Running", success: "Done", error: "Failed", cancelled: "Cancelled" };
-const STATUSES = {
+});
+const OUTCOMES = table({ active: "Running", success: "Done", error: "Failed", cancelled: "Cancelled" });
+const STATUSES = table({
   pending: "Waiting", running: "Running", awaiting: "Needs a person", succeeded: "Succeeded", failed: "Failed", cancelled: "Cancelled",
-};
-const PHASES = {
+});
+const PHASES = table({
   Pending: "Waiting", Queued: "Queued", Preparing: "Preparing", Running: "Running", AwaitingHuman: "Needs a person",
   Succeeded: "Succeeded", Failed: "Failed", Cancelled: "Cancelled",
-};
-const PHASE_STATUS = {
+});
+const PHASE_STATUS = table({
   Pending: "pending", Queued: "pending", Preparing: "pending", Running: "running", AwaitingHuman: "awaiting",
   Succeeded: "succeeded", Failed: "failed", Cancelled: "cancelled",
-};
-const TOOLS = {
+});
+const TOOLS = table({
   read_file: "Read file", list_files: "List files", search_files: "Search files", write_file: "Write file", edit_file: "Edit file",
   run_shell: "Run shell", run_code: "Run code", ask_human: "Ask a person", delegate: "Delegate", update_plan: "Update plan",
   finish: "Finish", list_role_messages: "List messages", read_message_window: "Read messages", search_role_blocks: "Search messages",
   recent_role_tool_calls: "Recent tool calls", trigger_interrupt: "Interrupt a role",
-};
-const EFFECTS = { read: "reads", write: "changes the workspace", consequential: "acts outside, needs approval" };
+});
+const EFFECTS = table({ read: "reads", write: "changes the workspace", consequential: "acts outside, needs approval" });
 
 /** An id as words: "deep-reviewer" is "Deep reviewer". */
 export function humanised(id) {
@@ -38,10 +38,10 @@ export function humanised(id) {
 export function createLabels(config, run) {
   const tools = new Map(listOf(recordOf(config).tools).map((face) => [recordOf(face).name, recordOf(face)]));
   const roles = new Map(listOf(recordOf(run).roles).map((face) => [recordOf(face).name, recordOf(face).label]));
-  const reasons = recordOf(recordOf(config).reasons);
-  const from = (table, key) => (Object.hasOwn(table, key) ? table[key] : humanised(key));
+  const reasons = table(recordOf(recordOf(config).reasons));
+  const from = (words, key) => (typeof key === "string" && key in words ? words[key] : humanised(key));
   const role = (name) => text(roles.get(name) || "", 80) || humanised(name);
-  const tool = (name) => text(tools.get(name)?.label || "", 80) || from(TOOLS, String(name));
+  const tool = (name) => text(tools.get(name)?.label || "", 80) || from(TOOLS, name);
   return {
     role,
     tool,
@@ -61,4 +61,4 @@ export function createLabels(config, run) {
 }
 
 /** The model's status word for a Run's phase, for one set of icons and colours. */
-export const statusOfPhase = (phase) => (Object.hasOwn(PHASE_STATUS, phase) ? PHASE_STATUS[phase] : "pending");
+export const statusOfPhase = (phase) => (typeof phase === "string" && phase in PHASE_STATUS ? PHASE_STATUS[phase] : "pending");

@@ -72,6 +72,9 @@ export function numberOr(value) {
   return typeof value === "number" && Number.isFinite(value) ? value : null;
 }
 
+/** A lookup table without a prototype: a key from data finds only what was put in, never "constructor". */
+export const table = (entries) => Object.freeze(Object.assign(Object.create(null), entries));
+
 /** A list, or an empty one. */
 export function listOf(value) {
   return Array.isArray(value) ? value : [];

@@ -81,7 +81,7 @@ function scalar(value, indent) {
 }
 
 // A literal block may not begin with a space or hold characters that YAML does not print.
-const isBlockSafe = (value) => !/^[ \n\t]/.test(value) && !/[^\n\t\x20-\x7e\u00a1-\ud7ff\ue000-\ufefe\uff00-\uffef\u{10000}-\u{10ffff}]|\t/u.test(value);
+const isBlockSafe = (value) => !/^[ \n\t]/.test(value) && !/[^\n\t\x20-\x7e\u00a1-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\uffef\u{10000}-\u{10ffff}]|\t/u.test(value);
 
 function block(value, indent) {
   const keep = value.endsWith("\n\n") ? "+" : value.endsWith("\n") ? "" : "-";

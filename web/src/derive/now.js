@@ -1,9 +1,10 @@
 // One line that says what happens now. Made of labels and fixed words only: no runtime text of an operation enters it.
 import { duration, secondsBetween } from "../format.js";
+import { table } from "../safe.js";
 
-const PHASE_WORDS = {
+const PHASE_WORDS = table({
   Pending: "Waiting to be looked at", Queued: "Waiting for a place to run", Preparing: "Preparing the workspace and proving its isolation",
-};
+});
 const ORDER = ["approval", "question", "tool", "inquiry", "model", "delegation", "task"];
 
 /** The caption of a model, e.g. "Reviewer is using Run shell". `summary` is the Run's summary, if known. Pure. */

@@ -1,7 +1,7 @@
 // What the inspector says about an operation, a participant or a role. Pure functions of (model, labels, id) that give
 // {title, sections}; a section is {label, kind: "text" | "prose" | "json" | "code", value}.
 import { count, duration, money, timeOfDay } from "../format.js";
-import { prettyJson } from "../safe.js";
+import { prettyJson, table } from "../safe.js";
 
 const line = (label, value) => ({ label, kind: "text", value });
 
@@ -34,10 +34,10 @@ function metricLines({ tokens, cachedPromptTokens, outputTokens, costMicroUSD })
   ];
 }
 
-const PROSE_LABELS = {
+const PROSE_LABELS = table({
   task: ["Task", "Result"], delegation: ["Brief", "Summary"], model: ["Asked", "Said"], question: ["Question", "Answer"],
   approval: ["Asked for", "Decision"], inquiry: ["Asked", "Answer"], interrupt: ["Message", "Reply"], result: ["Result", "Result"],
-};
+});
 
 function contentOf(operation, labels, events) {
   if (operation.kind === "tool") return toolContent(operation, events);
@@ -84,7 +84,7 @@ export function formatTooltipContent(label, value) {
 export function deriveParticipantTooltip(model, labels, id) {
   const one = model.participants.get(id);
   if (one === undefined) return { title: labels.participant(id), sections: [] };
-  const KIND = { human: "Person", role: "Role", handler: "Handler: woken by events, watches over the others", tool: "Tool", tools: "All tools" };
+  const KIND = table({ human: "Person", role: "Role", handler: "Handler: woken by events, watches over the others", tool: "Tool", tools: "All tools" });
   const sections = [line("Kind", KIND[one.kind] ?? one.kind)];
   if (one.kind === "tool") sections.push(line("Effect", labels.effect(id.slice(5))));
   sections.push(line("Called", `${one.invocations.toLocaleString("en")} times`));

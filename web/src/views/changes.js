@@ -1,6 +1,6 @@
 // The patch as the executor derived it: files first (those that will run are marked), then the lines, windowed.
 import { h, Lazy } from "../h.js";
-import { attr, hasHidden, listOf, text } from "../safe.js";
+import { attr, hasHidden, listOf, table, text } from "../safe.js";
 import { parsePatch } from "../derive/patch.js";
 import { plural } from "../format.js";
 import { DownloadPatch, LoadChanges } from "../actions.js";
@@ -44,8 +44,8 @@ function Summary(state, files, view) {
   ]);
 }
 
-const STATUS = { added: "added", modified: "modified", deleted: "deleted", renamed: "renamed" };
-const LETTER = { added: "A", modified: "M", deleted: "D", renamed: "R" };
+const STATUS = table({ added: "added", modified: "modified", deleted: "deleted", renamed: "renamed" });
+const LETTER = table({ added: "A", modified: "M", deleted: "D", renamed: "R" });
 
 /** Diff lines as text nodes; hidden characters are written out. Long patches end with a word about the rest. */
 function Patch({ patch }) {

@@ -1,6 +1,6 @@
 // Compose: a task, a workspace, a Guild, a budget; beside it the same as YAML, and in one sentence what the run can reach.
 import { h } from "../h.js";
-import { listOf, recordOf, text } from "../safe.js";
+import { listOf, recordOf, table, text } from "../safe.js";
 import { TOOL_EFFECTS } from "../contract.js";
 import { formProblems, manifestOf } from "../derive/manifest.js";
 import { Copy, SetField, Submit } from "../actions.js";
@@ -88,7 +88,8 @@ const GuildOption = (guild, form) =>
     guild.accepted !== true && h("small", { class: "hint" }, text(guild.message, 200)),
   ]);
 
-const EFFECT_WORDS = { read: "reads", write: "writes", consequential: "acts outside" };
+const BUILT_IN = table(TOOL_EFFECTS);
+const EFFECT_WORDS = table({ read: "reads", write: "writes", consequential: "acts outside" });
 
 function RoleCard(state, role, guild) {
   const resolved = listOf(guild.roles).find((one) => one?.name === role?.name);
@@ -98,7 +99,7 @@ function RoleCard(state, role, guild) {
     h("strong", {}, text(role?.label || state.labels.role(role?.name), 80)), role?.name === guild.spec?.entryRole && Chip("info", "first", "starts"), role?.handler && Chip("quiet", "handler", "watches"),
     role?.description && h("p", { class: "hint" }, text(role.description, 300)),
     h("ul", { class: "tool-words" }, tools.map((tool) => {
-      const effect = effects.get(tool) ?? TOOL_EFFECTS[tool] ?? "consequential";
+      const effect = effects.get(tool) ?? BUILT_IN[tool] ?? "consequential";
       return h("li", { class: `tool-word tool-word--${EFFECT_WORDS[effect] ? effect : "consequential"}`, key: text(tool, 64), title: EFFECT_WORDS[effect] ?? "acts outside" }, [state.labels.tool(tool), h("small", {}, EFFECT_WORDS[effect] ?? "acts outside")]);
     })),
   ]);
@@ -123,10 +124,10 @@ export function reachOf(form, config, labels) {
   const guild = listOf(config?.guilds).map(recordOf).find((one) => one.namespace === form.namespace && one.name === form.guild);
   const tools = new Set(listOf(guild?.roles).flatMap((role) => listOf(role?.tools)));
   const effects = new Map(listOf(config?.tools).map((tool) => [tool?.name, tool?.effect]));
-  const outside = [...tools].filter((tool) => (effects.get(tool) ?? TOOL_EFFECTS[tool] ?? "consequential") === "consequential");
-  const writes = [...tools].some((tool) => (effects.get(tool) ?? TOOL_EFFECTS[tool]) === "write");
+  const outside = [...tools].filter((tool) => (effects.get(tool) ?? BUILT_IN[tool] ?? "consequential") === "consequential");
+  const writes = [...tools].some((tool) => (effects.get(tool) ?? BUILT_IN[tool]) === "write");
   const where = form.source === "claim" && form.claim ? `the claim ${text(form.claim, 80)}, in place` : "a workspace of its own";
-  const network = config?.isolation_required === false || config?.isolationRequired === false ? "this cluster does not require proven isolation, so its code may reach the network" : "it reaches no network but the model gateway";
+  const network = config?.isolationRequired === false ? "this cluster does not require proven isolation, so its code may reach the network" : "it reaches no network but the model gateway";
   const acts = outside.length > 0 ? `, and acts outside only through ${outside.map(labels.tool).join(", ")}, each after your approval` : "";
   return `This run ${guild === undefined || writes ? "reads and changes" : "only reads"} ${where}; ${network}${acts}.`;
 }

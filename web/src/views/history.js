@@ -1,6 +1,6 @@
 // History: every run one may see, newest first; a row opens to its task, result or error.
 import { h } from "../h.js";
-import { numberOr, text } from "../safe.js";
+import { numberOr, table, text } from "../safe.js";
 import { statusOfPhase } from "../labels.js";
 import { dayAndTime, duration, money, plural, secondsBetween, UNKNOWN } from "../format.js";
 import { formatRoute } from "../router.js";
@@ -29,7 +29,7 @@ const PhaseButton = (state, phase, label) =>
 
 export const SetPhase = (state, phase) => ({ ...state, history: { ...state.history, phase } });
 
-const GROUP = { pending: "running", running: "running", awaiting: "running" };
+const GROUP = table({ pending: "running", running: "running", awaiting: "running" });
 const inPhase = (run, phase) => !phase || (GROUP[statusOfPhase(run.phase)] ?? statusOfPhase(run.phase)) === phase;
 
 function Rows(state, store) {

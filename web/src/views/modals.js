@@ -1,6 +1,6 @@
 // Modals inside the run view: the result, stopping, interrupting, the keys. Each says which run it is about.
 import { h } from "../h.js";
-import { listOf, text } from "../safe.js";
+import { listOf, table, text } from "../safe.js";
 import { CloseModal, ConfirmAct, Copy, DownloadPatch, Go, ModalMessage } from "../actions.js";
 import { duration, plural, secondsBetween } from "../format.js";
 import { deriveCostStrip } from "../derive/cost.js";
@@ -24,11 +24,11 @@ export function Modal(state, store) {
   ]);
 }
 
-const FRAMING = {
+const FRAMING = table({
   succeeded: "The run says it is done. This is the agent's own summary; look at the changes and run the checks before you rely on it.",
   failed: "The run did not finish its task. What it changed until then is kept as a patch.",
   cancelled: "The run was stopped. What it changed until then is kept as a patch.",
-};
+});
 
 function ResultModal(state, store) {
   const { run } = state.run.model;

@@ -1,13 +1,13 @@
 // The plan: a disclosure with one item per line, each with its state as icon and word.
 import { h } from "../h.js";
-import { text } from "../safe.js";
+import { table, text } from "../safe.js";
 import { TogglePlan } from "../actions.js";
 import { shownModel } from "../state.js";
 import { Icon } from "./icons.js";
 import { Prose } from "./prose.js";
 
-const ICONS = { pending: "pending", active: "active", done: "success", dropped: "cancelled" };
-const WORDS = { pending: "to do", active: "doing", done: "done", dropped: "dropped" };
+const ICONS = table({ pending: "pending", active: "active", done: "success", dropped: "cancelled" });
+const WORDS = table({ pending: "to do", active: "doing", done: "done", dropped: "dropped" });
 
 export function Plan(state, store) {
   const { plan } = shownModel(state).run;

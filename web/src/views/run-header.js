@@ -1,6 +1,6 @@
 // The head of a Run: what it is, what happens now, what it costs, whether it is shut in, and who must act.
 import { h } from "../h.js";
-import { text } from "../safe.js";
+import { table, text } from "../safe.js";
 import { deriveNowCaption } from "../derive/now.js";
 import { deriveCostStrip } from "../derive/cost.js";
 import { honestyNotes, waiting } from "../derive/activity.js";
@@ -55,11 +55,11 @@ const Figure = (label, value, extra = "") => h("div", { class: ["figure", extra]
 const Meter = (fraction) =>
   h("meter", { class: "budget", min: 0, max: 1, low: 0.7, high: 0.9, optimum: 0.2, value: fraction, title: `${Math.round(fraction * 100)} % of the budget`, "aria-label": "Budget used" });
 
-const ISOLATION = {
+const ISOLATION = table({
   verified: ["good", "shield", "isolation verified", "Before anything untrusted ran, this pod proved that it reaches the gateway and nothing else."],
   not_required: ["bad", "shieldOff", "isolation NOT enforced", "This cluster was set up to run without proven isolation. Repository code may reach the network."],
   unknown: ["quiet", "shield", "isolation not reported yet", "The run has not said yet whether its isolation was proven."],
-};
+});
 
 function Isolation(model, state) {
   const condition = (state.run.detail?.conditions ?? []).find((one) => one?.type === "IsolationVerified");

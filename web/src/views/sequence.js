@@ -1,6 +1,6 @@
 // The Sequence view: who called whom, one message per row, windowed; heads stay in sight.
 import { h } from "../h.js";
-import { attr } from "../safe.js";
+import { attr, table } from "../safe.js";
 import { messageClass, sequenceColumns, sequenceMessages, toMermaid } from "../derive/sequence.js";
 import { duration } from "../format.js";
 import { Copy, StageScrolled } from "../actions.js";
@@ -51,7 +51,7 @@ function Message(state, message, index) {
   const [a, b] = [center(from), center(to)];
   const way = Math.sign(b - a);
   const path = from === to ? `M${a} ${y - 7}h34v14h-26` : `M${a} ${y}H${b - way * 7}`;
-  const box = { active: "seq-node--active", error: "seq-node--error", success: "seq-node--success" }[operation.outcome] ?? "";
+  const box = table({ active: "seq-node--active", error: "seq-node--error", success: "seq-node--success" })[operation.outcome] ?? "";
   return h("g", { key: `${operation.id}${returning ? "r" : ""}`, class: ["seq-message", messageClass(message), returning && "seq-message--back", on && "is-active"].filter(Boolean), "data-operation": attr(operation.id) }, [
     h("rect", { class: "seq-hit", key: "hit", x: Math.min(a, b), y: y - ROW / 2, width: Math.max(Math.abs(b - a), 120), height: ROW }),
     h("path", { class: "seq-line", key: "line", d: path }, h("title", {}, title)),

@@ -1,6 +1,6 @@
 // The frame around every screen: top bar, sign-in, toast, keys help.
 import { h } from "../h.js";
-import { text } from "../safe.js";
+import { table, text } from "../safe.js";
 import { statusOfPhase } from "../labels.js";
 import { Go, OpenModal, SignIn, SignOut, ToggleTheme } from "../actions.js";
 import { needingHelp } from "../state.js";
@@ -55,15 +55,15 @@ function RunPicker(state) {
   ]);
 }
 
-const CONNECTIONS = {
+const CONNECTIONS = table({
   idle: ["quiet", "pending", "Not connected"], connecting: ["quiet", "pending", "Connecting…"], live: ["good", "running", "Live"],
   reconnecting: ["warn", "pending", "Reconnecting…"], polling: ["warn", "pending", "Polling"], lost: ["bad", "failed", "Connection lost"],
   refused: ["bad", "failed", "Not available"], ended: ["quiet", "succeeded", "Ended"],
-};
-const EXPLAINED = {
+});
+const EXPLAINED = table({
   polling: "Live updates do not get through; the console asks every few seconds instead.",
   lost: "What you see may be old. The console keeps trying.", reconnecting: "What you see may be a few seconds old.",
-};
+});
 
 /** How fresh the picture is, said plainly. */
 export function Connection(state) {

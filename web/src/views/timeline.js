@@ -1,13 +1,13 @@
 // The Timeline view: spans by who worked, with idle time squeezed out and said so.
 import { h } from "../h.js";
-import { attr } from "../safe.js";
+import { attr, table } from "../safe.js";
 import { deriveTimeline } from "../derive/timeline.js";
 import { duration, msOf } from "../format.js";
 import { shownModel } from "../state.js";
 import { Empty } from "./parts.js";
 
 const LANE = 74;
-const SPAN_ROWS = { delegation: 0, model: 1, tool: 2, question: 2, approval: 2, inquiry: 1, interrupt: 1 };
+const SPAN_ROWS = table({ delegation: 0, model: 1, tool: 2, question: 2, approval: 2, inquiry: 1, interrupt: 1 });
 
 export function Timeline(state) {
   const { spans, lanes, breaks, totalMs, left } = deriveTimeline(shownModel(state).list, state.nowMs, msOf, 1500);
