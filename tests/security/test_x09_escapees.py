@@ -144,3 +144,31 @@ def test_process_flood_is_ended(tmp_path: Path) -> None:
         assert gone(f"sleep {mark}")
         few = client.sh(f"for i in $(seq 100); do sleep 0.3 & done; wait; echo {mark}")
         assert few.last.ended == "exited"  # control
+
+
+@pytest.mark.parametrize(
+    "bomb",
+    ["b() { b | b & }; b; sleep 30", 'b() { setsid bash -c "$(declare -f b); b; b" & }; b; b; sleep 30'],
+    ids=["pipes", "sessions"],
+)
+def test_fork_bomb_is_ended(tmp_path: Path, bomb: str) -> None:
+    """X3, local part: every process forks and ends at once, the second one each time in a session of its own."""
+    group = Path("/sys/fs/cgroup/pids") / f"guildhall-{os.getpid()}"
+    if os.getuid() != 0 or not group.parent.is_dir():
+        pytest.skip("needs root and the pids controller of cgroup v1, to spare this machine")
+    group.mkdir()
+    try:
+        (group / "pids.max").write_text("1000")
+        with running(tmp_path, with_baseline=False) as shop, shop.client() as client:
+            (group / "cgroup.procs").write_text(str(shop.process.pid))
+            answer = client.sh(bomb, 120, wall_seconds=60)
+            assert answer.last.ended == "process_limit"
+            assert answer.last.killed_processes > limits.COMMAND_PROCESSES_MAX_COUNT / 2
+            assert client.sh("echo fine").text == b"fine\n"
+            assert (group / "cgroup.procs").read_text().split() == [str(shop.process.pid)]
+    finally:
+        (group / "pids.max").write_text("0")
+        for pid in (group / "cgroup.procs").read_text().split():
+            os.kill(int(pid), signal.SIGKILL)
+        time.sleep(0.2)
+        group.rmdir()

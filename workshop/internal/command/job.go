@@ -90,7 +90,7 @@ func (j *job) end() int {
 		select {
 		case <-j.ended:
 		default:
-			killed = killBelow(j.keeper.Process.Pid, killRoundsMaxCount)
+			killed = killBelow(j.keeper.Process.Pid)
 		}
 		j.control.Close()
 		j.keeper.Process.Kill()

@@ -6,22 +6,56 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const killRoundsMaxCount = 400
+const (
+	killMaxTime    = 20 * time.Second
+	crowdCount     = 32 // above it, processes are stopped before they are killed
+	killPause      = time.Millisecond
+	killPauseMost  = 20 * time.Millisecond
+	sweepMaxRounds = 400
+)
 
-// killBelow kills every descendant of ancestor until none is left, and gives how many it met. A fork in flight is
-// caught by the next round; rounds are bounded so that an unkillable process cannot hold the call.
-func killBelow(ancestor, rounds int) int {
+// killBelow kills every descendant of ancestor until none is left, and gives how many it met. It ends after
+// killMaxTime, so that a process the kernel cannot end does not hold the call.
+func killBelow(ancestor int) int {
 	met := map[int]bool{}
-	for round := range rounds {
+	end := time.Now().Add(killMaxTime)
+	for pause := killPause; time.Now().Before(end); pause = min(2*pause, killPauseMost) {
 		found := below(table(), ancestor)
 		if len(found) == 0 {
 			break
+		}
+		if len(found) > crowdCount {
+			found = freeze(ancestor, found, end)
 		}
 		for _, one := range found {
 			met[one.pid] = true
 		}
 		signalAll(found, unix.SIGKILL)
-		time.Sleep(min(time.Millisecond<<min(round, 5), 20*time.Millisecond))
+		time.Sleep(pause)
 	}
 	return len(met)
+}
+
+// freeze stops a crowd until nobody in it runs. Killing at once would give a fork bomb back the room and the processor
+// time it needs to go on; what is stopped neither forks nor competes with us.
+func freeze(ancestor int, found []process, end time.Time) []process {
+	for time.Now().Before(end) {
+		running := unstopped(found)
+		if len(running) == 0 {
+			break
+		}
+		signalAll(running, unix.SIGSTOP)
+		found = below(table(), ancestor)
+	}
+	return found
+}
+
+func unstopped(all []process) []process {
+	var running []process
+	for _, one := range all {
+		if !one.stopped {
+			running = append(running, one)
+		}
+	}
+	return running
 }

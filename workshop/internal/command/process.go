@@ -12,7 +12,7 @@ import (
 // process is one line of the process table.
 type process struct {
 	pid, parent, group int
-	zombie             bool
+	zombie, stopped    bool
 }
 
 // parseStat reads /proc/<pid>/stat; the name in it may hold anything, so fields count from its last ")".
@@ -29,7 +29,8 @@ func parseStat(stat []byte) (process, bool) {
 	parent, err2 := strconv.Atoi(string(fields[1]))
 	group, err3 := strconv.Atoi(string(fields[2]))
 	state := string(fields[0])
-	return process{pid, parent, group, state == "Z" || state == "X"}, err1 == nil && err2 == nil && err3 == nil
+	one := process{pid: pid, parent: parent, group: group, zombie: state == "Z" || state == "X", stopped: state == "T"}
+	return one, err1 == nil && err2 == nil && err3 == nil
 }
 
 // table reads the process table; processes that end meanwhile are left out.
@@ -45,12 +46,42 @@ func table() []process {
 		if name[0] < '0' || name[0] > '9' {
 			continue
 		}
-		stat, err := os.ReadFile("/proc/" + name + "/stat")
-		if err != nil {
-			continue
-		}
-		if one, ok := parseStat(stat); ok {
+		if one, ok := look(name); ok {
 			all = append(all, one)
+		}
+	}
+	return adopted(all, func(pid int) (process, bool) { return look(strconv.Itoa(pid)) })
+}
+
+func look(pid string) (process, bool) {
+	stat, err := os.ReadFile("/proc/" + pid + "/stat")
+	if err != nil {
+		return process{}, false
+	}
+	return parseStat(stat)
+}
+
+const adoptionRounds = 5
+
+// adopted looks again at processes whose parent is not in the table: it ended while the table was read, and they have
+// a new parent now. Without this a fork bomb, whose parents all end at once, would seem to have no children.
+func adopted(all []process, again func(pid int) (process, bool)) []process {
+	for range adoptionRounds {
+		known := make(map[int]bool, len(all))
+		for _, one := range all {
+			known[one.pid] = true
+		}
+		changed := false
+		for i := range all {
+			if all[i].parent == 0 || known[all[i].parent] {
+				continue
+			}
+			if now, ok := again(all[i].pid); ok && now.parent != all[i].parent {
+				all[i], changed = now, true
+			}
+		}
+		if !changed {
+			break
 		}
 	}
 	return all

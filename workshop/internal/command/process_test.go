@@ -10,11 +10,11 @@ import (
 
 func TestParseStatBelievesNoName(t *testing.T) {
 	for stat, want := range map[string]process{
-		"12 (sh) S 1 12 12 0 -1 4194304":        {12, 1, 12, false},
-		"12 (a) Z 1 (b) R 3 4 5 0":              {12, 3, 4, false},
-		"13 (evil) S 1 1 1 0\n) Z 7 13 13 0 -1": {13, 7, 13, true},
-		"14 ()) S 2 14 14 0":                    {14, 2, 14, false},
-		"15 (x y z) X 2 15 15 0":                {15, 2, 15, true},
+		"12 (sh) S 1 12 12 0 -1 4194304":        {12, 1, 12, false, false},
+		"12 (a) Z 1 (b) R 3 4 5 0":              {12, 3, 4, false, false},
+		"13 (evil) S 1 1 1 0\n) Z 7 13 13 0 -1": {13, 7, 13, true, false},
+		"14 ()) S 2 14 14 0":                    {14, 2, 14, false, false},
+		"16 (stopped) T 2 16 16 0":              {16, 2, 16, false, true}, "15 (x y z) X 2 15 15 0": {15, 2, 15, true, false},
 	} {
 		if got, ok := parseStat([]byte(stat)); !ok || got != want {
 			t.Errorf("%q is %+v %v, not %+v", stat, got, ok, want)
@@ -28,13 +28,27 @@ func TestParseStatBelievesNoName(t *testing.T) {
 }
 
 func TestBelowFindsAllGenerationsAndNoZombie(t *testing.T) {
-	all := []process{{5, 4, 5, false}, {1, 0, 1, false}, {3, 2, 2, false}, {2, 1, 2, false}, {4, 3, 2, true}, {9, 1, 9, false}}
+	all := []process{{5, 4, 5, false, false}, {1, 0, 1, false, false}, {3, 2, 2, false, false}, {2, 1, 2, false, false}, {4, 3, 2, true, false}, {9, 1, 9, false, false}}
 	var pids []int
 	for _, one := range below(all, 2) {
 		pids = append(pids, one.pid)
 	}
 	slices.Sort(pids)
 	if !slices.Equal(pids, []int{3, 5}) {
+		t.Fatalf("%v", pids)
+	}
+}
+
+func TestParentThatEndsMeanwhileHidesNobody(t *testing.T) {
+	torn := []process{{pid: 1}, {pid: 2, parent: 1}, {pid: 9, parent: 8}, {pid: 7, parent: 6}, {pid: 5, parent: 4}}
+	now := map[int]process{9: {pid: 9, parent: 2}, 7: {pid: 7, parent: 9}} // 5 has ended as well
+	whole := adopted(torn, func(pid int) (process, bool) { one, ok := now[pid]; return one, ok })
+	var pids []int
+	for _, one := range below(whole, 2) {
+		pids = append(pids, one.pid)
+	}
+	slices.Sort(pids)
+	if !slices.Equal(pids, []int{7, 9}) {
 		t.Fatalf("%v", pids)
 	}
 }
@@ -52,7 +66,7 @@ func TestKillBelowKillsOnlyBelow(t *testing.T) {
 	for len(below(table(), inside.Process.Pid)) < 3 {
 		time.Sleep(time.Millisecond)
 	}
-	if met := killBelow(inside.Process.Pid, 100); met < 3 {
+	if met := killBelow(inside.Process.Pid); met < 3 {
 		t.Errorf("met %d processes", met)
 	}
 	if left := below(table(), inside.Process.Pid); len(left) > 0 {

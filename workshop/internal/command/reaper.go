@@ -36,7 +36,7 @@ func (r *registry) forget(pid int) {
 
 // sweep kills living orphans and reaps dead ones, again and again until none is left.
 func (r *registry) sweep() {
-	for range killRoundsMaxCount {
+	for range sweepMaxRounds {
 		if r.sweepOnce() == 0 {
 			return
 		}

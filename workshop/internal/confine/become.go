@@ -8,11 +8,15 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// commandNice leaves the server the processor time to end a command that takes all of it.
+const commandNice = 10
+
 // Become confines this process and turns it into argv. It returns only when that failed; a confinement that the kernel
 // offers but refuses is a failure, never a warning.
 func Become(writable, argv, environment []string) error {
 	runtime.LockOSThread()
 	os.WriteFile("/proc/self/oom_score_adj", []byte("500"), 0) // memory pressure takes the command, not the server
+	unix.Setpriority(unix.PRIO_PROCESS, 0, commandNice)
 	if err := unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}); err != nil {
 		return fmt.Errorf("setrlimit: %w", err)
 	}

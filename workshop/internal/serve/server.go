@@ -77,6 +77,7 @@ func (s *Server) Run(ctx context.Context) error {
 	if err := command.Adopt(); err != nil {
 		return fmt.Errorf("prctl: %w", err)
 	}
+	warmUp()
 	listener, err := listen(s.config.Socket, s.config.SocketMode)
 	if err != nil {
 		return err
@@ -88,7 +89,7 @@ func (s *Server) Run(ctx context.Context) error {
 
 // accept serves one connection after another until ctx ends. An error of accept itself (no descriptors left) passes.
 func (s *Server) accept(ctx context.Context, listener *net.UnixListener) error {
-	busy := make(chan struct{}, 1)
+	serving, waiting := make(chan struct{}, 1), make(chan struct{}, 1)
 	for {
 		conn, err := listener.AcceptUnix()
 		if ctx.Err() != nil {
@@ -105,15 +106,34 @@ func (s *Server) accept(ctx context.Context, listener *net.UnixListener) error {
 			continue
 		}
 		select {
-		case busy <- struct{}{}:
+		case waiting <- struct{}{}:
 			go func() {
-				newSession(s, conn).run(ctx)
-				<-busy
+				defer conn.Close()
+				if enter(serving, waiting) {
+					newSession(s, conn).run(ctx)
+					<-serving
+				}
 			}()
 		default:
-			s.complain("refused a second connection")
+			s.complain("refused a connection while another waits")
 			conn.Close()
 		}
+	}
+}
+
+// handoverTime is how long a new connection waits for the end of the one before, whose commands may still be dying.
+const handoverTime = 3 * time.Second
+
+// enter waits for the one place of a session; it leaves the one waiting place in any case.
+func enter(serving chan<- struct{}, waiting <-chan struct{}) bool {
+	defer func() { <-waiting }()
+	timer := time.NewTimer(handoverTime)
+	defer timer.Stop()
+	select {
+	case serving <- struct{}{}:
+		return true
+	case <-timer.C:
+		return false
 	}
 }
 
