@@ -106,7 +106,9 @@ class Turnstile:
             self._sources.popitem(last=False)
 
 
-TOO_MANY = refusal(429, "internal", "too many unauthenticated requests from this address", retry_after_seconds=60.0)
+TOO_MANY = refusal(
+    429, "llm_unavailable", "too many unauthenticated requests came from this address", retry_after_seconds=15.0
+)
 
 
 def bearer(header: str | None) -> str | None:
@@ -116,6 +118,10 @@ def bearer(header: str | None) -> str | None:
     scheme, _, token = header.partition(" ")
     good = scheme.lower() == "bearer" and token and token.isascii() and " " not in token and token.isprintable()
     return token if good else None
+
+
+def _key(token: str) -> bytes:
+    return hashlib.sha256(token.encode()).digest()
 
 
 class Authenticator:
@@ -144,8 +150,8 @@ class Authenticator:
         token = bearer(header)
         facts: TokenFacts | Refusal | None = self._cached(token, now) if token else None
         if facts is None:
-            if self._turnstile.spent(source_ip, now):
-                return TOO_MANY
+            if self._turnstile.spent(source_ip, now) and not (token and _key(token) in self._reviews):
+                return TOO_MANY  # a token that was good before is looked at again whatever its neighbours do
             facts = await self._reviewed(token, now) if token else None
         if isinstance(facts, Refusal):
             return facts
@@ -173,20 +179,17 @@ class Authenticator:
         return now - since > LAG_MAX_SECONDS
 
     def _cached(self, token: str, now: float) -> TokenFacts | None:
-        key = hashlib.sha256(token.encode()).digest()
-        until, facts = self._reviews.get(key, (0.0, None))
-        if facts is None or now >= until:
-            self._reviews.pop(key, None)
-            return None
-        return facts
+        until, facts = self._reviews.get(_key(token), (0.0, None))
+        return facts if now < until else None
 
     async def _reviewed(self, token: str, now: float) -> TokenFacts | Refusal | None:
         try:
             facts = await self._source.review(token)
         except OSError:
             return lagging("the cluster's token review")
+        self._reviews.pop(_key(token), None)
         if facts is not None:
-            self._reviews[hashlib.sha256(token.encode()).digest()] = (now + REVIEW_CACHE_SECONDS, facts)
+            self._reviews[_key(token)] = (now + REVIEW_CACHE_SECONDS, facts)
             while len(self._reviews) > REVIEW_CACHE_MAX_COUNT:
                 self._reviews.popitem(last=False)
         return facts

@@ -238,6 +238,26 @@ async def test_strangers_are_capped_per_source_and_do_not_hinder_others(tmp_path
         assert await call(served, "other-token", source="127.0.0.2") == 200
 
 
+async def test_repository_code_cannot_lock_its_executor_out(tmp_path: Path) -> None:
+    """Both share one address: junk from the workshop must not stop the executor, also once its review is stale."""
+    kit.scenario(tmp_path, "hi", [kit.SAY_HI])
+    async with kit.serve(tmp_path) as served:
+        served.cluster.add_run()
+        clock = [0.0]
+        served.gateway.authenticator._clock = lambda: clock[0]
+        assert await call(served, call_id="first") == 200
+        for second in range(0, 60, 15):
+            clock[0] = float(second)
+            async with served.client("junk") as client:
+                statuses = [(await client.get("/v1/mailbox")).status_code for _ in range(80)]
+            assert 429 in statuses
+            assert await call(served, call_id=f"at-{second}") == 200
+        del served.cluster.tokens[kit.TOKEN]
+        clock[0] += 11.0
+        assert await call(served, call_id="revoked") == 401
+        assert await call(served, call_id="revoked") == 429, "a token that is no longer good is a stranger's"
+
+
 async def test_401_is_quick_even_when_the_reviewer_is_down(tmp_path: Path) -> None:
     async with kit.serve(tmp_path) as served:
         served.cluster.add_run()
