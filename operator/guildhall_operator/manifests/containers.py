@@ -116,8 +116,12 @@ def prepare(spec: RunSpec, config: Config, gate: GateConfig) -> dict[str, Any]:
     }
 
 
-def workshop(spec: RunSpec, config: Config) -> dict[str, Any]:
-    """The untrusted container: a native sidecar, so that its end does not end the Run."""
+def workshop(spec: RunSpec, config: Config, *, own_group: bool = True) -> dict[str, Any]:
+    """The untrusted container: a native sidecar, so that its end does not end the Run.
+
+    Without `own_group` the socket's folder has no shared group, so the socket is open to all of the pod: its two
+    containers, which tell each other apart by uid.
+    """
     resources = spec.resources or Resources()
     return {
         **_container("workshop", spec.image or config.images.default, config, pod.WORKSHOP_UID),
@@ -133,6 +137,7 @@ def workshop(spec: RunSpec, config: Config) -> dict[str, Any]:
             pod.BASELINE_PATH,
             "--peer-uid",
             str(pod.EXECUTOR_UID),
+            *([] if own_group else ["--socket-mode", "0666"]),
         ],
         "env": [{"name": "GUILDHALL_RUN_ENV", "value": _escaped(json.dumps(spec.env, sort_keys=True))}],
         "workingDir": pod.WORKSPACE_PATH,

@@ -70,7 +70,10 @@ def pod_spec(run: RunView, spec: RunSpec, config: Config, attempt: Try) -> dict[
         "dnsConfig": {"nameservers": [NOWHERE]},
         "hostAliases": [{"ip": attempt.gateway_ip, "hostnames": [config.gateway.service]}],
         "securityContext": pod_security_context(own_group=attempt.own_group),
-        "initContainers": [containers.prepare(spec, config, gate), containers.workshop(spec, config)],
+        "initContainers": [
+            containers.prepare(spec, config, gate),
+            containers.workshop(spec, config, own_group=attempt.own_group),
+        ],
         "containers": [containers.executor(config, attempt.number)],
         "volumes": volumes(run, spec, config),
     }

@@ -102,7 +102,7 @@ def volumes(run: RunView, spec: RunSpec, config: Config) -> list[dict[str, Any]]
             },
         },
         {"name": "journal", "persistentVolumeClaim": {"claimName": names.journal_name(run.name, run.uid)}},
-        {"name": "token", "projected": {"defaultMode": 0o440, "sources": [{"serviceAccountToken": token}]}},
+        {"name": "token", "projected": {"defaultMode": 0o444, "sources": [{"serviceAccountToken": token}]}},
         {
             "name": "ca",
             "configMap": {

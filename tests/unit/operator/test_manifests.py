@@ -88,6 +88,8 @@ def test_a_users_claim_is_rewritten_only_with_its_owners_consent() -> None:
     assert "fsGroup" not in pod("claim")["securityContext"]
     assert pod("claim-with-consent")["securityContext"]["fsGroup"] == 10003
     assert pod("plain")["securityContext"]["fsGroupChangePolicy"] == "OnRootMismatch"
+    assert "0666" in containers(pod("claim"))["workshop"]["command"], "nobody shares a group there"
+    assert "0666" not in containers(pod("plain"))["workshop"]["command"]
 
 
 def test_the_environment_of_a_run_reaches_the_workshop_byte_for_byte() -> None:
