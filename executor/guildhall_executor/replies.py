@@ -51,7 +51,10 @@ def call(draft: Draft, call_id: str) -> None:
 
 
 def take_failure(draft: Draft, call_id: str, error: ErrorInfo) -> None:
-    """A call that failed for good. A full context is shortened and asked again; everything else ends the Run."""
+    """A call that failed for good. A full context is shortened and asked again; everything else ends the Run.
+
+    The gateway cuts the calls of a cancelled Run before its mailbox can say why: that is a cancel, not a failure.
+    """
     waiting = draft.state.waiting
     if not isinstance(waiting, ModelWait) or waiting.call_id != call_id:
         return
@@ -63,7 +66,10 @@ def take_failure(draft: Draft, call_id: str, error: ErrorInfo) -> None:
     draft.change(waiting=None)
     if error.kind == "context_overflow" and compaction.shorten(draft):
         return
-    ending.fail(draft, error)
+    if error.kind == "interrupted":
+        ending.cancel(draft, "")
+    else:
+        ending.fail(draft, error)
 
 
 def take(draft: Draft, reply: ModelReply) -> None:

@@ -422,6 +422,13 @@ def test_cancel_stops_the_work_and_keeps_the_changes() -> None:
     assert story.last("run.finished").error.kind == "interrupted"
 
 
+def test_a_call_the_gateway_cut_because_of_a_cancel_is_a_cancel() -> None:
+    story = solo().fails("interrupted", "the Run was cancelled").taken()
+    assert story.last("model.finished").outcome == "error"
+    assert story.last("run.finished").outcome == "cancelled"
+    assert not story.of("error.raised")
+
+
 def test_abort_is_seen_as_an_interrupt_and_taken_once() -> None:
     story = solo().interrupt("abort").interrupt("abort")
     assert story.types.count("interrupt.received") == 1
