@@ -141,7 +141,7 @@ class Channel:
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._pending: list[Item] = []
-        self._sent_at = float("-inf")
+        self._slot = -1
         self._timer: asyncio.TimerHandle | None = None
         self.viewers: set[Viewer] = set()
 
@@ -160,10 +160,11 @@ class Channel:
             return
         self._pending += items
         if self._timer is None:
-            wait = self._sent_at + 1 / FRAMES_PER_SECOND_MAX_COUNT - self._clock()
-            if wait <= 0:
+            now = self._clock() * FRAMES_PER_SECOND_MAX_COUNT
+            if int(now) != self._slot:
                 self._flush()
-            else:
+            else:  # one frame per tenth of a second by the clock: a late one delays none after it
+                wait = (self._slot + 1 - now) / FRAMES_PER_SECOND_MAX_COUNT
                 self._timer = asyncio.get_running_loop().call_later(wait, self._flush)
 
     def tell(self, frame: Frame) -> None:
@@ -183,7 +184,7 @@ class Channel:
             self._timer.cancel()
             self._timer = None
         pending, self._pending = self._pending, []
-        self._sent_at = self._clock()
+        self._slot = int(self._clock() * FRAMES_PER_SECOND_MAX_COUNT)
         for start in range(0, len(pending), FRAME_EVENTS_MAX_COUNT):
             frame = events_frame(tuple(pending[start : start + FRAME_EVENTS_MAX_COUNT]))
             for viewer in self.viewers:

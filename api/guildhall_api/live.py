@@ -110,6 +110,12 @@ class LiveRun:
         found = (target_of(self.resource, pods), resend_target(self.resource, pods) if self.intake.holes else None)
         return [target for target in found if target is not None and target.started]
 
+    @property
+    def resending(self) -> bool:
+        """Whether a pod that prints the journal again is at work, or about to be."""
+        target = resend_target(self.resource, list(self.pods.values()))
+        return target is not None and not target.ended
+
     async def reload(self, history: History) -> None:
         """Forget what memory says; fold what is stored."""
         stored = await history.find(uid=self.uid)

@@ -82,7 +82,7 @@ class Reporter:
             self._hole = None
             return None
         first, now = intake.holes[0][0], self._clock()
-        if self._hole is None or self._hole[0] != first:
+        if self._hole is None or self._hole[0] != first or self._run.resending:
             self._hole = (first, now)
         step = resend_step(now - self._hole[1])
         if step == "give_up":
