@@ -195,7 +195,7 @@ class ModelCalls:
     def cut(self, run: str, why: GatewayError = CANCELLED) -> None:
         """End every call of a Run now."""
         for (uid, _), live in list(self._live.items()):
-            if uid == run and live.task is not None and not live.done.is_set():
+            if uid == run and live.task is not None and live.last is None:
                 live.cut_by = why
                 live.task.cancel()
 

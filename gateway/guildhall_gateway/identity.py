@@ -168,7 +168,9 @@ class Authenticator:
         pod = self._runs.pod(facts.pod_uid)
         run = self._runs.run(pod.run) if pod and pod.run else None
         answer = decide(facts, pod, run, source_ip=source_ip, use=use)
-        if isinstance(answer, Refusal) and answer.status == 503 and self._lagged_out(facts.pod_uid, now):
+        if isinstance(answer, Caller):
+            self._first_seen.pop(facts.pod_uid, None)
+        elif answer.status == 503 and self._lagged_out(facts.pod_uid, now):
             return UNAUTHENTICATED
         return answer
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from guildhall_contracts import limits
 from guildhall_contracts.guild import Budget
-from guildhall_contracts.model_api import AnyLine, FailureLine, GatewayError, Heartbeat, ModelRequest
+from guildhall_contracts.model_api import AnyLine, FailureLine, GatewayError, Heartbeat, ModelRequest, ReplyLine
 
 from guildhall_gateway.config import Budgets
 from guildhall_gateway.ledger import Reserved
@@ -61,7 +61,6 @@ class LiveCall:
     budget: Budget
     followers: set[asyncio.Queue[AnyLine]] = field(default_factory=set)
     last: AnyLine | None = None
-    done: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
     cut_by: GatewayError | None = None
 
@@ -72,26 +71,28 @@ class LiveCall:
 
     def end(self, line: AnyLine) -> None:
         self.last = line
-        self.done.set()
+        for queue in self.followers:
+            if queue.full():
+                queue.get_nowait()
+            queue.put_nowait(line)
 
 
 async def follow(live: LiveCall, heartbeat_seconds: float) -> AsyncIterator[AnyLine]:
     """The lines of a call from now on, with heartbeats, ending with its reply or failure."""
+    if live.last is not None:
+        yield live.last
+        return
     queue: asyncio.Queue[AnyLine] = asyncio.Queue(FOLLOWER_QUEUE_MAX_COUNT)
     live.followers.add(queue)
-    ended = asyncio.ensure_future(live.done.wait())
     try:
-        while not (ended.done() and queue.empty()):
-            getter = asyncio.ensure_future(queue.get())
-            wait = {getter, ended} if not ended.done() else {getter}
-            done, _ = await asyncio.wait(wait, timeout=heartbeat_seconds, return_when=asyncio.FIRST_COMPLETED)
-            if getter in done:
-                yield getter.result()
-                continue
-            getter.cancel()
-            if not done:
+        while True:
+            try:
+                line = await asyncio.wait_for(queue.get(), heartbeat_seconds)
+            except TimeoutError:
                 yield Heartbeat()
-        yield live.last or FailureLine(failure=BROKEN)
+                continue
+            yield line
+            if isinstance(line, ReplyLine | FailureLine):
+                return
     finally:
-        ended.cancel()
         live.followers.discard(queue)

@@ -144,6 +144,11 @@ async def test_lag_is_forgiven_for_a_short_time_only(tmp_path: Path) -> None:
         assert await call(served) == 503
         clock[0] += LAG_MAX_SECONDS + 1
         assert await call(served) == 401
+        served.cluster.change_run(pod_uid="pod-run-1")
+        kit.scenario(tmp_path, "hi", [kit.SAY_HI])
+        assert await call(served) == 200, "late is not never"
+        served.cluster.change_run(pod_uid=None)
+        assert await call(served) == 503, "and each lag is forgiven anew"
 
 
 async def test_a_cancelled_run_gets_its_mail_and_keeps_its_patch_but_calls_no_model(tmp_path: Path) -> None:

@@ -10,13 +10,18 @@ from typing import Any
 import httpx
 import pytest
 from guildhall_contracts.guild import Budget
+from guildhall_contracts.model_api import ModelRequest
 from guildhall_gateway.live import Timeouts
-from guildhall_gateway.runs import GuildView
+from guildhall_gateway.runs import GuildView, RunView
 from unit.gateway import kit
 
 SLOW = {"reply": {"text": "late"}, "delaySeconds": 0.4, "usage": {"tokens": 10, "outputTokens": 2}}
 HANG = {"fault": "hang"}
 DOLLAR = {"promptMicroUSD": 1_000_000, "cachedMicroUSD": 100_000, "outputMicroUSD": 2_000_000}
+
+
+def asked(**more: Any) -> ModelRequest:
+    return ModelRequest.model_validate(kit.request(**more))
 
 
 async def refused(served: kit.Served, body: dict[str, Any], token: str = kit.TOKEN) -> tuple[int, str, str]:
@@ -84,6 +89,35 @@ async def test_a_caller_that_leaves_finds_its_reply_later(tmp_path: Path) -> Non
         await asyncio.sleep(0.6)
         reply = (await served.model(kit.request()))[-1]["reply"]
         assert (reply["text"], reply["replayed"]) == ("late", True)
+
+
+async def test_a_caller_that_leaves_leaves_nothing_running(tmp_path: Path) -> None:
+    kit.scenario(tmp_path, "hi", [HANG])
+    async with kit.serve(tmp_path) as served:
+        served.cluster.add_run()
+        before = len(asyncio.all_tasks())
+        for _ in range(5):
+            async with served.client() as client:
+                with pytest.raises(httpx.ReadTimeout):
+                    await client.post("/v1/model", json=kit.request(), timeout=0.15)
+        await kit.until(lambda: len(asyncio.all_tasks()) <= before + 2)
+        live = next(iter(served.gateway.calls._live.values()))
+        await kit.until(lambda: not live.followers)
+        assert len(served.gateway.calls.busy()) == 1, "the call itself goes on"
+
+
+async def test_a_reader_too_slow_for_the_text_still_gets_the_reply(tmp_path: Path) -> None:
+    text = "x" * 200_000
+    kit.scenario(tmp_path, "hi", [{"reply": {"text": text}}])
+    async with kit.serve(tmp_path) as served:
+        served.cluster.add_run()
+        call = await served.gateway.start_call(RunView("run-1", "team", "name-run-1"), asked())
+        lines = served.gateway.calls.follow(call)  # type: ignore[arg-type]
+        await anext(lines)
+        await kit.until(lambda: not served.gateway.calls.busy())
+        rest = [line async for line in lines]
+        assert len(rest) < 2_000
+        assert rest[-1].reply.text == text  # type: ignore[union-attr]
 
 
 async def test_heartbeats_while_the_provider_thinks(tmp_path: Path) -> None:
