@@ -70,7 +70,9 @@ LabelText = Annotated[str, StringConstraints(max_length=limits.LABEL_TEXT_MAX_CH
 Title = Annotated[str, StringConstraints(max_length=limits.EVENT_TITLE_MAX_CHARS)]
 Message = Annotated[str, StringConstraints(max_length=limits.EVENT_MESSAGE_MAX_CHARS)]
 Summary = Annotated[str, StringConstraints(max_length=limits.SUMMARY_MAX_CHARS)]
-Timestamp = Annotated[str, StringConstraints(pattern=r"^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}\.\d{3}Z$", max_length=24)]
+Timestamp = Annotated[
+    str, StringConstraints(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$", max_length=24)
+]
 Task = Annotated[
     str, StringConstraints(min_length=1, max_length=limits.TASK_MAX_BYTES), _within_bytes(limits.TASK_MAX_BYTES)
 ]

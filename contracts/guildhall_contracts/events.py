@@ -393,7 +393,7 @@ def _unknown(line: bytes, after: int) -> UnknownEvent | Unreadable:
         return unreadable(line, after, "not a JSON line")
     if not isinstance(value, dict):
         return unreadable(line, after, "not a JSON object")
-    if value.get("type") in EVENT_TYPES:
+    if isinstance(value.get("type"), str) and value["type"] in EVENT_TYPES:
         return unreadable(line, after, f"a {value['type']} event with unsound fields")
     try:
         kept = {name: value.get(name) for name in ("v", "run", "attempt", "seq", "ts", "type")}

@@ -3,9 +3,9 @@
 The model carries no display prose: labels come from `/api/config` and from the roles the Run declared.
 """
 
-from typing import Literal
+from typing import Any, Literal
 
-from pydantic import Field
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from guildhall_contracts import limits
 from guildhall_contracts.base import OpId, Record, RoleName, Sha256, Summary, Task, Timestamp, Title
@@ -27,6 +27,11 @@ class Metrics(Record):
     output_tokens: int = Field(0, ge=0)
     cost_micro_usd: int | None = Field(0, ge=0)
     elapsed_seconds: float = Field(0, ge=0)
+
+    @model_serializer(mode="wrap")
+    def _keep_the_unknown_price(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        """An unknown price travels as null: left out it would come back as 0."""
+        return {**handler(self), "costMicroUSD": self.cost_micro_usd}
 
 
 class Gap(Record):

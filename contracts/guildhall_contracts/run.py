@@ -84,7 +84,7 @@ class RunSpec(Record):
     guild: GuildSpec | None = None
     task: Task
     workspace: Workspace | None = None
-    image: str | None = Field(None, min_length=1, max_length=limits.IMAGE_MAX_CHARS, pattern=r"^[^\s]+$")
+    image: str | None = Field(None, min_length=1, max_length=limits.IMAGE_MAX_CHARS, pattern=r"^[!-~]+$")
     resources: Resources | None = None
     runtime_class_name: Name | None = None
     env: dict[EnvName, EnvValue] = Field(default_factory=dict, max_length=limits.ENV_MAX_COUNT)

@@ -61,14 +61,12 @@ def test_rights(objects: list[dict[str, Any]], component: str) -> None:
 def _source(volume: dict[str, Any]) -> str:
     kind = next(key for key in volume if key != "name")
     body = volume[kind]
-    words = {
-        "configMap": lambda: f"ConfigMap {body['name']}",
-        "secret": lambda: f"Secret {body['secretName']}",
-        "emptyDir": lambda: "emptyDir",
-        "persistentVolumeClaim": lambda: f"claim {body['claimName']}",
-        "projected": lambda: f"token for {body['sources'][0]['serviceAccountToken']['audience']}",
-    }
-    return words[kind]()
+    if kind == "projected":
+        return f"token for {body['sources'][0]['serviceAccountToken']['audience']}"
+    named = {"configMap": ("ConfigMap ", "name"), "secret": ("Secret ", "secretName"), "emptyDir": ("emptyDir", ""),
+             "persistentVolumeClaim": ("claim ", "claimName")}  # fmt: skip
+    word, field = named[kind]
+    return word + str(body.get(field, ""))
 
 
 def _mounts(pod: dict[str, Any], container: dict[str, Any]) -> list[Row]:

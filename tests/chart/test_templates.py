@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from guildhall_api.config import Config as ApiConfig
 from guildhall_contracts import snapshot
+from guildhall_contracts.base import Record
 from guildhall_contracts.run import RunStatus
 from guildhall_gateway.config import Config as GatewayConfig
 from guildhall_operator.config import Config as OperatorConfig
@@ -61,9 +62,9 @@ def pod_of(objects: list[dict[str, Any]], component: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize("component", COMPONENTS)
 def test_each_component_accepts_the_configuration_it_is_given(objects: list[dict[str, Any]], component: str) -> None:
-    models = {"operator": OperatorConfig, "gateway": GatewayConfig, "api": ApiConfig}
+    models: dict[str, type[Record]] = {"operator": OperatorConfig, "gateway": GatewayConfig, "api": ApiConfig}
     config = models[component].model_validate(config_of(objects, component))
-    assert config.namespace == CONTROL
+    assert config.to_wire()["namespace"] == CONTROL
 
 
 def test_the_configuration_says_what_the_values_say() -> None:
