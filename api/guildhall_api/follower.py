@@ -112,7 +112,7 @@ class Follower:
         """One connection to the log, to its end. A pod that had ended before it was opened has been read whole."""
         run, ended_before = self._run, target.ended
         before = run.cursor
-        async with self._source.log(run.namespace, target.pod, run.intake.since()) as chunks:
+        async with self._source.log(run.namespace, target.pod, run.intake.since(), follow=not ended_before) as chunks:
             await self._take_all(chunks, ended=ended_before)
         if ended_before:
             self._drained.add(target.uid)

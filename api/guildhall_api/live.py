@@ -82,6 +82,7 @@ class LiveRun:
         self.changed = asyncio.Event()
         self.deleted = False
         self.run_wire: dict[str, Any] = {}
+        self.written: dict[bool, tuple[Model, Cursor, bytes]] = {}
 
     @property
     def uid(self) -> str:

@@ -8,7 +8,7 @@ from guildhall_contracts.events import Unreadable
 
 from guildhall_api.history import History
 from guildhall_api.hub import Cursor, Item, row_line
-from guildhall_api.live import fold_stored, model_json
+from guildhall_api.live import LiveRun, fold_stored, model_json
 from guildhall_api.services import FoundRun
 
 PAGE_MAX_BYTES: Final = 4 * 1024 * 1024
@@ -76,10 +76,18 @@ async def model_bytes(history: History, found: FoundRun, *, full: bool) -> bytes
         if kept is not None:
             return kept
     if found.live is not None:
-        model = found.live.model
-    else:
-        model = await fold_stored(history, found.stored.key, found.stored.unreadable)
+        return _live_bytes(found.live, slim_above)
+    model = await fold_stored(history, found.stored.key, found.stored.unreadable)
     return model_json(model, slim=slim_above is not None and len(model.operations) > slim_above)
+
+
+def _live_bytes(live: LiveRun, slim_above: int | None) -> bytes:
+    """A live model's JSON, written once for all who ask between two events."""
+    slim = slim_above is not None and len(live.model.operations) > slim_above
+    known = live.written.get(slim)
+    if known is None or known[0] is not live.model or known[1] != live.cursor:
+        known = live.written[slim] = (live.model, live.cursor, model_json(live.model, slim=slim))
+    return known[2]
 
 
 async def run_wire(history: History, found: FoundRun) -> dict[str, Any]:

@@ -50,8 +50,13 @@ class RunSource(Protocol):
     def healthy(self) -> str | None:
         """None while all watches are alive, else what is wrong."""
 
-    def log(self, namespace: str, pod: str, since: str | None) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        """The raw log of the executor, each line with the stamp its container runtime gave it, followed."""
+    def log(
+        self, namespace: str, pod: str, since: str | None, *, follow: bool
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        """The raw log of the executor, each line with the stamp its container runtime gave it.
+
+        `follow` goes on until the container ends, or breaks off when it is quiet for long.
+        """
 
     async def get_run(self, namespace: str, name: str) -> Resource: ...
 

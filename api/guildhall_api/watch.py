@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 
 WATCH_SECONDS: Final = 240
 STALE_SECONDS: Final = 300
-LOG_IDLE_SECONDS: Final = 120
+LOG_IDLE_SECONDS: Final = 20
 _OBJECT_MAX_BYTES: Final = 4 * 1024 * 1024
 _PAGE_COUNT: Final = "500"
 _RETRY_MAX_SECONDS: Final = 30.0
@@ -127,8 +127,12 @@ class KubernetesRuns:
         found: str | None = item.get("metadata", {}).get("resourceVersion")
         return found
 
-    def log(self, namespace: str, pod: str, since: str | None) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
-        params = {"container": resources.EXECUTOR_CONTAINER, "follow": "true", "timestamps": "true"}
+    def log(
+        self, namespace: str, pod: str, since: str | None, *, follow: bool
+    ) -> AbstractAsyncContextManager[AsyncIterator[bytes]]:
+        params = {"container": resources.EXECUTOR_CONTAINER, "timestamps": "true"}
+        if follow:
+            params["follow"] = "true"
         if since is not None:
             params["sinceTime"] = since
         return self._kube.stream(resources.core(namespace, "pods", pod, "log"), params, idle_seconds=LOG_IDLE_SECONDS)

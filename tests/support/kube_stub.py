@@ -228,11 +228,12 @@ class KubeStub:
         await self._head(writer)
         log.open_now += 1
         try:
-            await self._send_log(log, query.get("sinceTime"), writer)
+            await self._send_log(log, query, writer)
         finally:
             log.open_now -= 1
 
-    async def _send_log(self, log: PodLog, since: str | None, writer: asyncio.StreamWriter) -> None:
+    async def _send_log(self, log: PodLog, query: Wire, writer: asyncio.StreamWriter) -> None:
+        since = query.get("sinceTime")
         budget = log.cuts.pop(0) if log.cuts else None
         if log.kubelet_says:
             await self._chunk(writer, log.kubelet_says.pop(0) + b"\n")
@@ -248,7 +249,7 @@ class KubeStub:
                 raise ConnectionResetError
             budget = None if budget is None else budget - len(data)
             await self._pieces(writer, data, log.piece_bytes)
-            if log.ended and at == log.dropped + len(log.lines):
+            if (log.ended or "follow" not in query) and at == log.dropped + len(log.lines):
                 return await self._chunk(writer, b"")
             async with self._changed:
                 try:

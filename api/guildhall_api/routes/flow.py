@@ -54,9 +54,7 @@ async def _flow(request: Request, found: FoundRun, prose: str | None) -> Respons
 
 
 @router.get("/api/runs/{run_id}/flow", response_model=Flow, responses=refusals(404))
-async def get_flow(
-    request: Request, run_id: str, uid: Uid = None, prose: Literal["full", "none"] | None = None
-) -> Response:
+async def get_flow(request: Request, run_id: str, uid: Uid = None, prose: Literal["full"] | None = None) -> Response:
     """The model as far as it is stored, and the gateway's ledger while the gateway answers."""
     return await _flow(request, await find_run(request, run_id, uid), prose)
 
@@ -64,7 +62,7 @@ async def get_flow(
 @router.get("/api/run/flow", response_model=Flow, responses=refusals(404))
 async def get_watched_flow(
     request: Request, run: Annotated[str, Query(max_length=320)], uid: Uid = None,
-    prose: Literal["full", "none"] | None = None,
+    prose: Literal["full"] | None = None,
 ) -> Response:  # fmt: skip
     """The same for the Run being watched."""
     return await _flow(request, await find_run(request, run, uid), prose)
