@@ -288,3 +288,30 @@ def test_of_a_run_pod_the_operator_lowers_the_deadline_only(rules: Fence, run_po
     assert denied(rules.patch("pod", "pod-deadline", image, user=operator), "lower the deadline")
     done = rules.patch("pod", "pod-deadline", {"spec": {"activeDeadlineSeconds": 1}}, user=operator)
     assert done.returncode == 0, done.stderr
+
+
+def test_no_shell_in_a_run_pod(rules: Fence, stored: dict[str, Any]) -> None:
+    """The policy knows a run pod by its name, which is the Job's and five letters more."""
+    shell = {"apiGroups": [""], "resources": ["pods", "pods/exec", "pods/attach", "pods/portforward"]}
+    editor = rules.user({**shell, "verbs": ["get", "create"]})
+    like_a_runs = f"{built_job(rules, stored)['metadata']['name']}-x7k2p"
+    for name in (like_a_runs, "plain-shell"):
+        pod = _plain_pod(name)
+        pod["spec"].pop("schedulerName")
+        pod["spec"]["containers"][0] |= {"command": ["sleep", "60"], "imagePullPolicy": "Never"}
+        pod["spec"]["terminationGracePeriodSeconds"] = 0
+        assert rules.create(pod).returncode == 0
+    rules.cluster.ready(rules.runs, "plain-shell", 60)
+    rules.cluster.ready(rules.runs, like_a_runs, 60)
+    said = rules.attempt("exec", "plain-shell", "--", "echo", "here", user=editor)
+    assert said.stdout.strip() == "here", f"control: the right is there; {said.stderr}"
+    for words in (
+        ("exec", like_a_runs, "--", "echo", "here"),
+        ("attach", like_a_runs),
+        ("port-forward", like_a_runs, ":80"),
+    ):
+        refused = rules.attempt(*words, user=editor)
+        assert denied(refused, "administer"), (words, refused.stderr)
+        assert "here" not in refused.stdout
+    said = rules.attempt("exec", like_a_runs, "--", "echo", "here")
+    assert said.stdout.strip() == "here", f"an administrator may: {said.stderr}"
