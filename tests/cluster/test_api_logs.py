@@ -21,8 +21,8 @@ from support.crds import install_crds
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
-LINES = 2_000
-PAD = 8_000
+LINES = 1_000
+PAD = 20_000  # over 16 KiB: the runtime stores such lines in pieces (LS-02)
 RUN: dict[str, Any] = {
     "apiVersion": "guildhall.dev/v1alpha1", "kind": "Run", "metadata": {"name": "loud"},
     "spec": {"task": "Be loud", "guildRef": {"name": "g"}},
@@ -60,7 +60,7 @@ def _start(cluster: Cluster, namespace: str) -> tuple[str, str]:
     """The Run, and the pod that is its executor; the Run's uid and the pod's."""
     cluster.apply(RUN, namespace=namespace)
     uid = cluster.get("-n", namespace, "run", "loud")["metadata"]["uid"]
-    script = _script(uid, 1, LINES, "[ $((i % 25)) = 0 ] && sleep 0.2;")
+    script = _script(uid, 1, LINES, "[ $((i % 10)) = 0 ] && sleep 0.2;")
     script += f"; printf '%s\\n' '{finish_line(LINES + 1, uid).decode()}'"
     made = pod("loud-pod", ["sh", "-c", script], {"guildhall.dev/run": uid})
     made["spec"]["containers"][0]["name"] = "executor"
