@@ -13,6 +13,7 @@ from typing import Final
 import h11
 
 READ_BYTES: Final = 64 * 1024
+WRITE_BYTES: Final = 256 * 1024
 HEAD_MAX_BYTES: Final = 64 * 1024
 KEPT_MAX_COUNT: Final = 4
 WRITE_SECONDS: Final = 60.0
@@ -51,10 +52,15 @@ class _Wire:
         return not self._reader.at_eof() and not self._writer.is_closing()
 
     async def send(self, request: h11.Request, body: bytes) -> None:
-        parts = [self._state.send(request), self._state.send(h11.Data(data=body)) if body else b""]
-        parts.append(self._state.send(h11.EndOfMessage()))
-        self._writer.write(b"".join(part for part in parts if part))
+        """Writes a long body piece by piece: a transport moves what it has not sent yet each time it sends."""
+        self._writer.write(self._state.send(request) or b"")
+        view = memoryview(body)
         async with asyncio.timeout(WRITE_SECONDS):
+            while view:
+                self._writer.write(self._state.send(h11.Data(data=bytes(view[:WRITE_BYTES]))) or b"")
+                await self._writer.drain()
+                view = view[WRITE_BYTES:]
+            self._state.send(h11.EndOfMessage())
             await self._writer.drain()
 
     async def event(self, idle_seconds: float) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
