@@ -8,6 +8,8 @@ from guildhall_contracts.events import KnownEvent
 from guildhall_executor.messages import Message, to_bytes
 from guildhall_executor.tools.arguments import Arguments
 
+PIECE_MESSAGES = 64  # so many go into one write; a whole copy of a long history would be made at every step
+
 
 @dataclass(frozen=True, slots=True)
 class Emit:
@@ -26,18 +28,22 @@ class CallModel:
     tools: bytes  # a JSON array, ready made
     max_output_tokens: int
 
+    def pieces(self) -> list[bytes]:
+        """The JSON of the contract's ModelRequest in pieces; messages go in as the bytes they already are."""
+        head = {
+            "callId": self.call_id,
+            "role": self.role,
+            "model": self.model,
+            "maxOutputTokens": self.max_output_tokens,
+        }
+        opening = to_bytes(head)[:-1] + b',"tools":' + self.tools + b',"messages":['
+        bodies = [message.body for message in self.messages]
+        pieces = [b",".join(bodies[at : at + PIECE_MESSAGES]) for at in range(0, len(bodies), PIECE_MESSAGES)]
+        commas = [piece for body in pieces for piece in (b",", body)][1:]
+        return [opening, *commas, b"]}"]
+
     def body(self) -> bytes:
-        """The JSON of the contract's ModelRequest; messages go in as the bytes they already are."""
-        head = to_bytes(
-            {
-                "callId": self.call_id,
-                "role": self.role,
-                "model": self.model,
-                "maxOutputTokens": self.max_output_tokens,
-            }
-        )
-        joined = b",".join([message.body for message in self.messages])
-        return head[:-1] + b',"tools":' + self.tools + b',"messages":[' + joined + b"]}"
+        return b"".join(self.pieces())
 
 
 @dataclass(frozen=True, slots=True)

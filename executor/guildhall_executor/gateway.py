@@ -28,7 +28,7 @@ from pydantic import ValidationError
 from guildhall_executor import retry
 from guildhall_executor.effects import CallModel
 from guildhall_executor.hosts import address_of
-from guildhall_executor.http1 import Address, Answer, Http, HttpFault, Silence
+from guildhall_executor.http1 import Address, Answer, Body, Http, HttpFault, Silence
 from guildhall_executor.places import Patience, Places
 from guildhall_executor.retry import Failure, GiveUp, unavailable
 
@@ -65,7 +65,7 @@ class Gateway:
         if self._http is not None:
             self._http.close()
 
-    async def _ask(self, method: str, target: str, body: bytes, idle_seconds: float) -> Answer | Failure:
+    async def _ask(self, method: str, target: str, body: Body, idle_seconds: float) -> Answer | Failure:
         """Sends with the token as it is now. Raises HttpFault."""
         if self._http is None:
             return _unreachable(f"the gateway's name {self._name} is not in the hosts file")
@@ -80,7 +80,7 @@ class Gateway:
         self, call: CallModel, on_text: Callable[[str], None], on_retry: Callable[[ErrorInfo, float], None]
     ) -> ModelReply | ErrorInfo:
         """The reply to `call`, asked again under its own id where that can help, within bounds."""
-        body = call.body()
+        body = call.pieces()
         tries = stalls = 0
         while True:
             outcome = await self._try_model(call.call_id, body, on_text)
@@ -100,7 +100,7 @@ class Gateway:
             on_retry(outcome.error, decision.seconds)
             await asyncio.sleep(decision.seconds)
 
-    async def _try_model(self, call_id: str, body: bytes, on_text: Callable[[str], None]) -> ModelReply | Failure:
+    async def _try_model(self, call_id: str, body: Body, on_text: Callable[[str], None]) -> ModelReply | Failure:
         try:
             async with asyncio.timeout(self._patience.model_call_seconds):
                 answer = await self._ask("POST", "/v1/model", body, self._patience.stream_idle_seconds)
@@ -120,7 +120,7 @@ class Gateway:
     async def mailbox(self, cursor: str, wait_seconds: int) -> MailboxPage | ErrorInfo:
         """The next page; waits up to `wait_seconds` there for something to arrive."""
         target = f"/v1/mailbox?cursor={quote(cursor, safe='')}&waitSeconds={wait_seconds}"
-        body = await self._plain("GET", target, b"", PAGE_MAX_BYTES, wait_seconds + 15.0)
+        body = await self._plain("GET", target, (), PAGE_MAX_BYTES, wait_seconds + 15.0)
         if isinstance(body, ErrorInfo):
             return body
         try:
@@ -130,11 +130,11 @@ class Gateway:
 
     async def put_blob(self, sha256: str, data: bytes) -> ErrorInfo | None:
         """Stores `data` under its hash; None when it is there."""
-        answer = await self._plain("PUT", f"/v1/blobs/{sha256}", data, ERROR_BODY_MAX_BYTES, 60.0)
+        answer = await self._plain("PUT", f"/v1/blobs/{sha256}", (data,), ERROR_BODY_MAX_BYTES, 60.0)
         return answer if isinstance(answer, ErrorInfo) else None
 
     async def _plain(
-        self, method: str, target: str, data: bytes, max_bytes: int, patience_seconds: float
+        self, method: str, target: str, data: Body, max_bytes: int, patience_seconds: float
     ) -> bytes | ErrorInfo:
         try:
             async with asyncio.timeout(patience_seconds):

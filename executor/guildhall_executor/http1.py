@@ -6,19 +6,19 @@ read and connect is bounded in time here, every body by whoever reads it.
 
 import asyncio
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 import h11
 
 READ_BYTES: Final = 64 * 1024
-WRITE_BYTES: Final = 256 * 1024
 HEAD_MAX_BYTES: Final = 64 * 1024
 KEPT_MAX_COUNT: Final = 4
 WRITE_SECONDS: Final = 60.0
 
 Headers = list[tuple[str, str]]
+Body = Sequence[bytes]  # pieces of one body
 
 
 class HttpFault(Exception):  # noqa: N818  reads as what it says
@@ -51,15 +51,13 @@ class _Wire:
     def is_usable(self) -> bool:
         return not self._reader.at_eof() and not self._writer.is_closing()
 
-    async def send(self, request: h11.Request, body: bytes) -> None:
+    async def send(self, request: h11.Request, body: Body) -> None:
         """Writes a long body piece by piece: a transport moves what it has not sent yet each time it sends."""
         self._writer.write(self._state.send(request) or b"")
-        view = memoryview(body)
         async with asyncio.timeout(WRITE_SECONDS):
-            while view:
-                self._writer.write(self._state.send(h11.Data(data=bytes(view[:WRITE_BYTES]))) or b"")
+            for piece in body:
+                self._writer.write(self._state.send(h11.Data(data=piece)) or b"")
                 await self._writer.drain()
-                view = view[WRITE_BYTES:]
             self._state.send(h11.EndOfMessage())
             await self._writer.drain()
 
@@ -116,10 +114,10 @@ class Http:
         self._connect_seconds = connect_seconds
         self._kept: list[_Wire] = []
 
-    async def ask(self, method: str, target: str, headers: Headers, body: bytes, *, idle_seconds: float) -> Answer:
+    async def ask(self, method: str, target: str, headers: Headers, body: Body, *, idle_seconds: float) -> Answer:
         """Sends one request and reads the head of its answer. A kept connection that has died is replaced once."""
         try:
-            everything = [("Host", self._address.host_header), *headers, ("Content-Length", str(len(body)))]
+            everything = [("Host", self._address.host_header), *headers, ("Content-Length", str(sum(map(len, body))))]
             request = h11.Request(method=method, target=target, headers=everything)
         except h11.LocalProtocolError as error:
             raise HttpFault("the request holds characters no request may have") from error
@@ -146,7 +144,7 @@ class Http:
             raise HttpFault(f"no connection ({type(error).__name__})") from error
         return _Wire(reader, writer)
 
-    async def _exchange(self, wire: _Wire, request: h11.Request, body: bytes, idle_seconds: float) -> Answer:
+    async def _exchange(self, wire: _Wire, request: h11.Request, body: Body, idle_seconds: float) -> Answer:
         try:
             await wire.send(request, body)
             while isinstance(event := await wire.event(idle_seconds), h11.InformationalResponse):
