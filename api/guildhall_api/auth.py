@@ -25,6 +25,7 @@ COOKIE: Final = "guildhall_session"
 CACHE_SECONDS: Final = 10.0
 _CACHE_MAX_COUNT: Final = 10_000
 _SESSIONS_MAX_COUNT: Final = 10_000
+_GOOD_SECONDS: Final = 3_600.0
 _TOKEN_MAX_CHARS: Final = 16_384
 _FAILURES_PER_MINUTE_MAX_COUNT: Final = 30
 
@@ -79,6 +80,7 @@ class Auth:
         self._people: Kept[Person] = Kept(CACHE_SECONDS, _CACHE_MAX_COUNT, clock)
         self._answers: Kept[bool] = Kept(CACHE_SECONDS, _CACHE_MAX_COUNT, clock)
         self._sessions: Kept[SignedIn] = Kept(mode.session_seconds, _SESSIONS_MAX_COUNT, clock)
+        self._good: Kept[bool] = Kept(_GOOD_SECONDS, _CACHE_MAX_COUNT, clock)  # strangers lock none of these out
         self._failures: Kept[int] = Kept(60, _CACHE_MAX_COUNT, clock)
         self._proxy_secret = Path(mode.secret_file).read_text().strip() if mode.secret_file else ""
         if mode.mode == "proxy" and not self._proxy_secret:
@@ -129,9 +131,9 @@ class Auth:
 
     async def _of_token(self, token: str, request: Request) -> Person:
         client = request.client.host if request.client else ""
-        if (self._failures.get(client) or 0) >= _FAILURES_PER_MINUTE_MAX_COUNT:
-            raise Refused(429, "Too many failed sign-ins", "Wait a minute.", {"Retry-After": "60"})
         key = _hashed(token)
+        if (self._failures.get(client) or 0) >= _FAILURES_PER_MINUTE_MAX_COUNT and not self._good.get(key):
+            raise Refused(429, "Too many failed sign-ins", "Wait a minute.", {"Retry-After": "60"})
         person = self._people.get(key)
         if person is None and len(token) <= _TOKEN_MAX_CHARS:
             person = await self._identity.person(token)
@@ -139,6 +141,7 @@ class Auth:
             self._failures.put(client, (self._failures.get(client) or 0) + 1)
             raise Refused(401, "The cluster does not accept this token", "Make a new one: kubectl create token NAME")
         self._people.put(key, person)
+        self._good.put(key, value=True)
         return person
 
     async def sign_in(self, token: str, request: Request) -> SignedIn:

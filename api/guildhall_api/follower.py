@@ -60,7 +60,6 @@ class Follower:
                 pass
             await self._refresh(0)
             await self._seal()
-            await self.reporter.report()
         finally:
             reporting.cancel()
 
@@ -180,9 +179,11 @@ class Follower:
             ended_at = part(run.resource, "status", "completionTime")
             close(run.model, stamp_of(ended_at) or now_stamp(), closing_status(run.resource))
             run.run_wire = run.model.run_to_wire()
+        await self.reporter.report_at_last()  # before sealing: whoever dies in between comes here again
         await self._keep_patch()
         await seal(self._history, run.key, run.model)
         run.sealed = True
+        run.forget()
         run.channel.tell(message("end", {"lastSeq": run.intake.last_seq}, last=True))
 
     async def _keep_patch(self) -> None:

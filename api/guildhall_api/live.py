@@ -129,6 +129,10 @@ class LiveRun:
         self.model = await fold_stored(history, self.key, self.intake.unreadable)
         self.run_wire = self.model.run_to_wire()
 
+    def forget(self) -> None:
+        """Sealed: history has the model now, memory needs it no longer."""
+        self.model, self.written = Model(), {}
+
     def take_in(self, taken: Sequence[Taken]) -> None:
         """Fold what was just stored."""
         for each in taken:

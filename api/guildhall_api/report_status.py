@@ -17,6 +17,7 @@ log = logging.getLogger(__name__)
 REPORT_SECONDS: Final = 2.0
 RESEND_ROUND_SECONDS: Final = 20.0
 RESEND_PAUSE_SECONDS: Final = 3.0
+_LAST_TRIES_SECONDS: Final = (0.2, 1, 2, 5, 10, 20, 20)
 _URGENT_BYTES: Final = LOG_AHEAD_MAX_BYTES // 4
 
 
@@ -60,21 +61,31 @@ class Reporter:
     async def _until_due(self) -> None:
         await _waited(self._dirty, 1.0 if self._run.intake.holes else None)
 
-    async def report(self) -> None:
-        """Write what changed since the last write."""
+    async def report_at_last(self) -> None:
+        """Write the end, trying for a minute: an executor waits for it, and the operator before it cleans up."""
+        for seconds in _LAST_TRIES_SECONDS:
+            if await self.report():
+                return
+            await asyncio.sleep(seconds)
+
+    async def report(self) -> bool:
+        """Write what changed since the last write; whether nothing is left to write."""
         run = self._run
         resend_from = self._resend_from()  # first: it may give up a hole, which moves what counts as stored
         status = status_of(run.run_wire, run.intake.stored_seq, resend_from)
         self._bytes = 0
         if status == self._written or run.deleted or not run.run_wire:
-            return
+            return True
         try:
             await self._source.apply_status(run.namespace, run.name, run.uid, status)
-            self._written = status
         except KubeError as error:
-            if error.status not in {404, 409}:
-                log.warning("the status of Run %s was not written: %s", run.uid, error)
-                self._dirty.set()
+            if error.status in {404, 409}:  # it is gone, or another of its name came
+                return True
+            log.warning("the status of Run %s was not written: %s", run.uid, error)
+            self._dirty.set()
+            return False
+        self._written = status
+        return True
 
     def _resend_from(self) -> int | None:
         intake = self._run.intake

@@ -141,7 +141,7 @@ async def _rotated(cluster: Cluster, namespace: str) -> None:
 
 async def _asked(cluster: Cluster, namespace: str, first: int) -> bool:
     run = await asyncio.to_thread(cluster.get, "-n", namespace, "run", "loud")
-    return run["status"].get("archive", {}).get("resendFrom") == first
+    return bool(run["status"].get("archive", {}).get("resendFrom") == first)
 
 
 def _account(cluster: Cluster, namespace: str, name: str, rules: list[dict[str, Any]]) -> str:

@@ -62,6 +62,7 @@ class KubeStub:
         self.reviews: list[Wire] = []
         self.refuse_create: tuple[int, str] | None = None
         self.gone_watches = 0
+        self.failing_statuses = 0
         self.on_status: Callable[[Wire], None] | None = None
         self.url = ""
         self._version = 1
@@ -175,6 +176,9 @@ class KubeStub:
     async def _patch(self, kind: str, rest: list[str], found: Wire, sent: Wire, writer: asyncio.StreamWriter) -> None:
         if sent.get("metadata", {}).get("uid", found["metadata"]["uid"]) != found["metadata"]["uid"]:
             return await self._status(writer, 409, "Conflict", "uid mismatch")
+        if rest[1:] == ["status"] and self.failing_statuses:
+            self.failing_statuses -= 1
+            return await self._status(writer, 500, "InternalError", "etcd is tired")
         if rest[1:] == ["status"]:
             self.statuses.append(sent["status"])
             if self.on_status is not None:

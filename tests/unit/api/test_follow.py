@@ -295,3 +295,17 @@ async def test_health_turns_red_when_a_watch_is_dead(tmp_path: Path, monkeypatch
         assert answer.status_code == 503
         assert "runs in team" in answer.text
         assert (await api.stranger.get("/readyz")).status_code == 200
+
+
+async def test_the_end_is_reported_though_the_cluster_stumbles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sealed only after the cluster knows: an executor waits for it, and who dies in between reports again."""
+    monkeypatch.setattr(report_status, "_LAST_TRIES_SECONDS", (0.05,) * 20)
+    async with KubeStub().serving() as stub, api_over(stub, tmp_path) as api:
+        stub.failing_statuses = 8
+        await _started(stub)
+        await stub.write("fix-pod", start_line(), finish_line(2))
+        await until(lambda: api.services.keeper.runs and stub.failing_statuses <= 4)
+        assert not await _sealed(api)
+        await until(lambda: _sealed(api))
+        assert stub.failing_statuses == 0
+        assert [status["archive"] for status in stub.statuses] == [{"storedSeq": 2}]

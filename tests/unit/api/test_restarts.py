@@ -7,7 +7,6 @@ from guildhall_api.fold import fold
 from guildhall_api.hub import Cursor
 from guildhall_api.model import Model
 from guildhall_contracts.events import Unreadable, decode_event
-
 from support.api_run import Api, api_over, finish_line, pod_object, run_object, start_line, until, warn_line
 from support.api_socket import served
 from support.kube_stub import KubeStub
