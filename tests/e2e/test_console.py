@@ -1,0 +1,93 @@
+"""The console against the real api, in Chromium with the CSP on: sign-in, a live Run, its graph, result, history."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+from support.browser import browser_at, missing
+from support.installation import NAMESPACE, ROOT, Installation, one_role_guild, run_manifest
+
+pytestmark = [pytest.mark.cluster, pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing() or "-")]
+
+HOME = "http://localhost:8080"
+SHOTS = ROOT / "artifacts" / "screenshots"
+
+
+@pytest.fixture(scope="module")
+def browser(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser_at(installation.url, tmp_path_factory.mktemp("browser")) as running:
+        yield running
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A page that remembers what the console said and where it went; both are checked at the end."""
+    context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="dark", reduced_motion="reduce")
+    opened = context.new_page()
+    said: list[str] = []
+    went: list[str] = []
+    opened.on("console", lambda message: said.append(message.text))
+    opened.on("pageerror", lambda error: said.append(f"error: {error}"))
+    opened.on("request", lambda request: went.append(request.url))
+    yield opened
+    context.close()
+    assert not [text for text in said if re.search(r"Content Security Policy|Trusted|^error:", text)], said
+    assert {url for url in went if not url.startswith((HOME, "blob:", "data:"))} == set()
+
+
+def sign_in(page: Page, installation: Installation) -> None:
+    """Signs in as a person would: pastes a token."""
+    page.goto(f"{HOME}/")
+    page.get_by_label(re.compile("token", re.IGNORECASE)).fill(installation.token)
+    page.get_by_role("button", name=re.compile("sign in", re.IGNORECASE)).click()
+    expect(page.get_by_role("link", name="Watch", exact=True)).to_be_visible()
+
+
+def test_a_live_run_is_watched_to_its_result(page: Page, installation: Installation, tmp_path: Path) -> None:
+    name = "watched"
+    installation.delete("run", name)
+    sign_in(page, installation)
+    installation.apply(run_manifest(name, guild=one_role_guild("slow", "write_file", "run_shell")))
+    installation.wait_run(name, lambda run: run.get("status", {}).get("phase") == "Running", 60)
+    page.goto(f"{HOME}/#/runs/{NAMESPACE}.{name}")
+    graph = page.locator("svg .graph-node")
+    expect(graph.first).to_be_visible(timeout=15_000)
+    drawn_before = graph.count()
+    assert drawn_before >= 4, "human, role and two tools are drawn before they act"
+    expect(page.get_by_text("write five.txt").first).to_be_visible(timeout=30_000)
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SHOTS / "watch-live.png")
+    visible = page.locator("main").get_by_text
+    expect(visible(re.compile("^Succeeded")).first).to_be_visible(timeout=30_000)
+    expect(visible("Five files were asked for").first).to_be_visible()
+    assert graph.count() == drawn_before, "nodes are drawn once and stay"
+    page.screenshot(path=SHOTS / "watch-done.png")
+
+
+def test_nothing_is_shown_without_a_sign_in(page: Page) -> None:
+    page.goto(f"{HOME}/#/history")
+    expect(page.get_by_label(re.compile("token", re.IGNORECASE))).to_be_visible()
+    assert page.evaluate("fetch('/api/runs').then(r => r.status)") == 401
+
+
+def test_a_wrong_token_is_refused_in_words(page: Page) -> None:
+    page.goto(f"{HOME}/")
+    page.get_by_label(re.compile("token", re.IGNORECASE)).fill("not-a-token")
+    page.get_by_role("button", name=re.compile("sign in", re.IGNORECASE)).click()
+    expect(page.get_by_role("alert")).to_be_visible()
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_history_and_compose(page: Page, installation: Installation, theme: str) -> None:
+    page.emulate_media(color_scheme="light" if theme == "light" else "dark")
+    sign_in(page, installation)
+    page.goto(f"{HOME}/#/history")
+    rows = page.get_by_role("listitem").filter(has_text="Succeeded")
+    expect(rows.first).to_be_visible(timeout=15_000)
+    SHOTS.mkdir(parents=True, exist_ok=True)
+    page.screenshot(path=SHOTS / f"history-{theme}.png")
+    page.goto(f"{HOME}/#/compose")
+    expect(page.get_by_text("kind: Run").first).to_be_visible(timeout=15_000)
+    page.screenshot(path=SHOTS / f"compose-{theme}.png")
