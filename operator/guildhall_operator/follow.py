@@ -18,6 +18,7 @@ from guildhall_operator.status import seconds_since
 COALESCE_SECONDS: Final = 2.0  # prepare's proof and the executor's start are one status write where they are close
 CANARY_SLACK_SECONDS: Final = 10.0
 LOST_JOB_SECONDS: Final = 5.0
+SHOWN_AFTER_SECONDS: Final = 2.0  # what fails once and then works costs no write
 
 
 def current_pod(decision: Decision) -> PodRecord | None:
@@ -149,6 +150,8 @@ def _stalled(decision: Decision, pod: PodRecord | None, found: Stall) -> None:
         give_up(decision, pod, Outcome("False", found.reason, found.message, retry=found.retry))
     elif found.queued:
         decision.hold(found.reason, found.message)
+    elif not decision.waited(f"shown/{found.reason}", SHOWN_AFTER_SECONDS):
+        return
     else:
         _no_longer_queued(decision)
         decision.draft.set("Running", "False", found.reason, found.message)

@@ -17,6 +17,38 @@ GROUP: Final = "guildhall.dev"
 VERSION: Final = "v1alpha1"
 
 
+class NoDiffBase(kopf.DiffBaseStorage):
+    """Remembers no last-handled state on objects, and saves kopf the deep copy of each that it would compare."""
+
+    def build(self, *, body: kopf.Body, extra_fields: Any = None) -> kopf.BodyEssence:
+        return kopf.BodyEssence()
+
+    def fetch(self, *, body: kopf.Body) -> kopf.BodyEssence | None:
+        return None
+
+    def store(self, *, body: kopf.Body, patch: kopf.Patch, essence: kopf.BodyEssence) -> None:
+        return None
+
+
+class NoProgress(kopf.ProgressStorage):
+    """Remembers no handler's progress on objects."""
+
+    def fetch(self, *, key: Any, body: kopf.Body) -> Any:
+        return None
+
+    def store(self, *, key: Any, record: Any, body: kopf.Body, patch: kopf.Patch) -> None:
+        return None
+
+    def purge(self, *, key: Any, body: kopf.Body, patch: kopf.Patch) -> None:
+        return None
+
+    def clear(self, *, essence: kopf.BodyEssence) -> kopf.BodyEssence:
+        return essence
+
+    def touch(self, *, body: kopf.Body, patch: kopf.Patch, value: str | None) -> None:
+        return None
+
+
 def settings() -> kopf.OperatorSettings:
     """kopf as a bare watcher of two kinds, with no rights but to watch them."""
     found = kopf.OperatorSettings()
@@ -27,6 +59,8 @@ def settings() -> kopf.OperatorSettings:
     found.watching.reconnect_backoff = 0.5
     found.queueing.idle_timeout = 1.0
     found.execution.max_workers = 1
+    found.persistence.diffbase_storage = NoDiffBase()
+    found.persistence.progress_storage = NoProgress()
     return found
 
 

@@ -67,6 +67,7 @@ class PodRecord:
     deadline_seconds: int | None = None
     unschedulable: str = ""
     disruption: str = ""
+    mounted: bool = False  # its volumes are mounted and its sandbox stands
     containers: Mapping[str, ContainerRecord] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
 
@@ -157,6 +158,7 @@ def pod_record(raw: Json) -> PodRecord | None:
     attempt = labels.get(ATTEMPT_LABEL, "")
     scheduled = _condition(status, "PodScheduled")
     disruption = _condition(status, "DisruptionTarget")
+    sandbox = _condition(status, "PodReadyToStartContainers")
     return PodRecord(
         name=text(meta.get("name"), 253),
         namespace=text(meta.get("namespace"), 63),
@@ -172,6 +174,7 @@ def pod_record(raw: Json) -> PodRecord | None:
         deadline_seconds=number(spec.get("activeDeadlineSeconds")) or None,
         unschedulable=text(scheduled.get("message")) or "no node fits" if scheduled.get("status") == "False" else "",
         disruption=text(disruption.get("reason"), 80) if disruption.get("status") == "True" else "",
+        mounted=sandbox.get("status") == "True",
         containers=_containers(status),
         labels=labels,
     )

@@ -75,7 +75,7 @@ def stall(
         found = _waiting(name, pod.container(name), waits)
         if found is not None:
             return found
-    if pod.container("prepare").state != "waiting":
+    if pod.mounted or pod.container("prepare").state != "waiting":
         return None
     failed = next((event for event in events.get(pod.uid, ()) if event.reason in _MOUNT_EVENTS), None)
     return Stall("MountFailed", failed.message, waits.mount_seconds) if failed else None

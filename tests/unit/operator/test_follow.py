@@ -210,10 +210,13 @@ STALLS: list[tuple[str, PodRecord, dict[str, Any], str, float]] = [
 
 
 @pytest.mark.parametrize(("case", "pod", "world", "reason", "limit"), STALLS, ids=[row[0] for row in STALLS])
-def test_what_keeps_a_pod_from_starting_is_shown_at_once_and_ends_in_time(
+def test_what_keeps_a_pod_from_starting_is_shown_and_ends_in_time(
     case: str, pod: PodRecord, world: dict[str, Any], reason: str, limit: float
 ) -> None:
-    first = look(pod, **world)
+    blink = look(pod, **world)
+    assert (blink.status or {})["reason"] in {"Preparing", "Unschedulable"}
+    assert 0 < (blink.requeue_seconds or 0) <= 2 or reason == "Unschedulable"
+    first = look(pod, waits={f"shown/{reason}": 2.0}, **world)
     assert (first.status or {})["reason"] == reason
     assert kit.verdict(first)[0] == "Unknown"
     assert 0 < (first.requeue_seconds or 0) <= limit
@@ -222,12 +225,19 @@ def test_what_keeps_a_pod_from_starting_is_shown_at_once_and_ends_in_time(
     assert kit.verdict(last) == ("False", reason)
 
 
+def test_a_mount_that_failed_once_does_not_count_against_a_slow_image() -> None:
+    events = kit.warning(kit.POD_UID, "FailedMount", "timed out waiting for the condition")
+    waits = {"stall/MountFailed": 600.0, "shown/MountFailed": 600.0}
+    assert kit.verdict(look(kit.starting(), waits=waits, events=events)) == ("False", "MountFailed")
+    assert "False" not in kit.verdict(look(kit.starting(mounted=True), waits=waits, events=events))
+
+
 def pull(reason: str = "ImagePullBackOff") -> PodRecord:
     return kit.starting(containers={"prepare": kit.waiting(reason, "Back-off pulling image reg/workshop:1")})
 
 
 def test_an_image_that_cannot_be_pulled_gets_a_second_attempt_then_ends() -> None:
-    first = look(pull())
+    first = look(pull(), waits={"shown/ImagePullFailed": 2.0})
     assert (first.status or {})["reason"] == "ImagePullFailed"
     again = look(pull(), seconds=60, waits={"stall/ImagePullFailed": 45.0})
     assert [item["kind"] for item in again.create] == ["Job"]

@@ -20,6 +20,12 @@ def test_kopf_posts_nothing_peers_with_nobody_and_scans_nothing() -> None:
     assert found.posting.enabled is False
     assert found.peering.standalone is True
     assert found.scanning.disabled is True
+    body = kopf.Body(kit.raw_run())  # type: ignore[arg-type]
+    assert found.persistence.diffbase_storage.build(body=body) == {}
+    patch = kopf.Patch()
+    found.persistence.diffbase_storage.store(body=body, patch=patch, essence=kopf.BodyEssence())
+    found.persistence.progress_storage.touch(body=body, patch=patch, value="now")
+    assert not patch
 
 
 async def test_no_handler_would_write_to_an_object() -> None:
