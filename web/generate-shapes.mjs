@@ -5,8 +5,24 @@ import { readFileSync, writeFileSync } from "node:fs";
 const source = new URL("../contracts/schemas/event.schema.json", import.meta.url);
 const target = new URL("./src/event-shapes.js", import.meta.url);
 const KEPT = new Set([
-  "$ref", "anyOf", "oneOf", "const", "enum", "type", "pattern", "minLength", "maxLength", "minimum", "maximum", "properties",
-  "required", "items", "minItems", "maxItems", "maxProperties", "additionalProperties",
+  "$ref",
+  "anyOf",
+  "oneOf",
+  "const",
+  "enum",
+  "type",
+  "pattern",
+  "minLength",
+  "maxLength",
+  "minimum",
+  "maximum",
+  "properties",
+  "required",
+  "items",
+  "minItems",
+  "maxItems",
+  "maxProperties",
+  "additionalProperties",
 ]);
 
 function slim(schema) {
@@ -14,7 +30,8 @@ function slim(schema) {
   const out = {};
   for (const [name, value] of Object.entries(schema)) {
     if (!KEPT.has(name)) continue;
-    if (name === "properties") out[name] = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, slim(one)]));
+    if (name === "properties")
+      out[name] = Object.fromEntries(Object.entries(value).map(([key, one]) => [key, slim(one)]));
     else if (name === "anyOf" || name === "oneOf") out.anyOf = value.map(slim);
     else if (name === "items" || name === "additionalProperties") out[name] = slim(value);
     else if (name === "$ref") out[name] = value.replace("#/$defs/", "");

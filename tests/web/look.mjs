@@ -7,15 +7,34 @@ import { startConsoleServer } from "./lib/console-server.js";
 const [folder = "/tmp/look", filter = ""] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 const SHOTS = [
-  ["flow", "#/runs/demo.fix-slug"], ["flow-op", "#/runs/demo.fix-slug?op=o21"], ["sequence", "#/runs/demo.fix-slug?view=sequence"], ["timeline", "#/runs/demo.yesterday?view=timeline"],
-  ["changes", "#/runs/demo.yesterday?view=changes"], ["events", "#/runs/demo.yesterday?view=events"], ["ask", "#/runs/demo.ask-first"], ["failed", "#/runs/demo.provider-gone"], ["open", "#/runs/demo.not-shut-in"],
-  ["waiting", "#/runs/demo.waiting"], ["landing", "#/"], ["history", "#/history"], ["compose", "#/compose"], ["signin", "#/"], ["result", "#/runs/demo.yesterday"], ["stop", "#/runs/demo.fix-slug"], ["hover", "#/runs/demo.fix-slug"], ["keys", "#/runs/demo.fix-slug"], ["replay", "#/runs/demo.yesterday?at=20"],
+  ["flow", "#/runs/demo.fix-slug"],
+  ["flow-op", "#/runs/demo.fix-slug?op=o21"],
+  ["sequence", "#/runs/demo.fix-slug?view=sequence"],
+  ["timeline", "#/runs/demo.yesterday?view=timeline"],
+  ["changes", "#/runs/demo.yesterday?view=changes"],
+  ["events", "#/runs/demo.yesterday?view=events"],
+  ["ask", "#/runs/demo.ask-first"],
+  ["failed", "#/runs/demo.provider-gone"],
+  ["open", "#/runs/demo.not-shut-in"],
+  ["waiting", "#/runs/demo.waiting"],
+  ["landing", "#/"],
+  ["history", "#/history"],
+  ["compose", "#/compose"],
+  ["signin", "#/"],
+  ["result", "#/runs/demo.yesterday"],
+  ["stop", "#/runs/demo.fix-slug"],
+  ["hover", "#/runs/demo.fix-slug"],
+  ["keys", "#/runs/demo.fix-slug"],
+  ["replay", "#/runs/demo.yesterday?at=20"],
 ];
 const server = await startConsoleServer({ nowMs: Date.now() });
 const browser = await launch();
 const act = {
-  result: (page) => page.click("text=Result"), stop: (page) => page.click(".run-acts >> text=Stop"), keys: (page) => page.keyboard.press("?"),
-  hover: (page) => page.hover('[data-role="coder"]'), history: (page) => page.click(".history-line >> nth=4"),
+  result: (page) => page.click("text=Result"),
+  stop: (page) => page.click(".run-acts >> text=Stop"),
+  keys: (page) => page.keyboard.press("?"),
+  hover: (page) => page.hover('[data-role="coder"]'),
+  history: (page) => page.click(".history-line >> nth=4"),
   compose: async (page) => {
     await page.fill("#compose-task", "Fix `slug()` in **textkit**.\n\n- smallest change\n- suite green");
     await page.click(".guild-option >> text=repair");
@@ -29,7 +48,10 @@ for (const theme of ["light", "dark"]) {
       const label = `${name}-${theme}-${width}`;
       if (filter && !label.includes(filter)) continue;
       server.backend.state.signedIn = name !== "signin";
-      const page = await browser.newPage({ viewport: { width, height: width === 1440 ? 900 : 760 }, colorScheme: theme });
+      const page = await browser.newPage({
+        viewport: { width, height: width === 1440 ? 900 : 760 },
+        colorScheme: theme,
+      });
       page.on("pageerror", (error) => console.log(label, String(error.stack).slice(0, 600)));
       page.on("console", (message) => message.type() === "error" && console.log(label, message.text().slice(0, 300)));
       await openPage(page, `${server.url}/${hash}`, name === "signin" ? "#token" : ".topbar");
@@ -40,7 +62,10 @@ for (const theme of ["light", "dark"]) {
         console.log(label, String(error).slice(0, 200));
       }
       await page.waitForTimeout(400);
-      await page.screenshot({ path: join(folder, `${label}.png`), fullPage: width === 360 && !["result", "stop", "keys"].includes(name) });
+      await page.screenshot({
+        path: join(folder, `${label}.png`),
+        fullPage: width === 360 && !["result", "stop", "keys"].includes(name),
+      });
       await page.close();
     }
   }

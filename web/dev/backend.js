@@ -4,39 +4,118 @@ import { modelToWire } from "../src/model.js";
 import { askingRun, failedRun, goodRun, longRun, PATCH, TASK, UID } from "./frames.js";
 
 const TOOLS = [
-  ["read_file", "Read file", "read"], ["list_files", "List files", "read"], ["search_files", "Search files", "read"], ["write_file", "Write file", "write"],
-  ["edit_file", "Edit file", "write"], ["run_shell", "Run shell", "write"], ["update_plan", "Update plan", "read"], ["delegate", "Delegate", "read"],
-  ["ask_human", "Ask a person", "read"], ["finish", "Finish", "read"], ["deploy_service", "Deploy service", "consequential"],
+  ["read_file", "Read file", "read"],
+  ["list_files", "List files", "read"],
+  ["search_files", "Search files", "read"],
+  ["write_file", "Write file", "write"],
+  ["edit_file", "Edit file", "write"],
+  ["run_shell", "Run shell", "write"],
+  ["update_plan", "Update plan", "read"],
+  ["delegate", "Delegate", "read"],
+  ["ask_human", "Ask a person", "read"],
+  ["finish", "Finish", "read"],
+  ["deploy_service", "Deploy service", "consequential"],
 ];
 const GUILD = {
-  namespace: "demo", name: "repair", accepted: true, digest: "7".repeat(64),
+  namespace: "demo",
+  name: "repair",
+  accepted: true,
+  digest: "7".repeat(64),
   spec: {
-    entryRole: "planner", models: { main: "scripted:repair" },
+    entryRole: "planner",
+    models: { main: "scripted:repair" },
     roles: [
-      { name: "planner", label: "Planner", description: "Finds the cause and plans.", prompt: "…", model: "main", tools: ["list_files", "search_files", "read_file", "update_plan", "delegate", "ask_human", "finish"], delegates: ["coder", "reviewer"] },
-      { name: "coder", label: "Coder", description: "Makes the change.", prompt: "…", model: "main", tools: ["read_file", "search_files", "edit_file", "write_file", "run_shell", "finish"] },
-      { name: "reviewer", label: "Reviewer", description: "Reads the change as a stranger would.", prompt: "…", model: "main", tools: ["read_file", "run_shell", "deploy_service", "finish"] },
-      { name: "warden", label: "Warden", description: "Wakes when somebody goes in circles.", prompt: "…", model: "main", tools: ["recent_role_tool_calls", "trigger_interrupt"], handler: { on: "loop" } },
+      {
+        name: "planner",
+        label: "Planner",
+        description: "Finds the cause and plans.",
+        prompt: "…",
+        model: "main",
+        tools: ["list_files", "search_files", "read_file", "update_plan", "delegate", "ask_human", "finish"],
+        delegates: ["coder", "reviewer"],
+      },
+      {
+        name: "coder",
+        label: "Coder",
+        description: "Makes the change.",
+        prompt: "…",
+        model: "main",
+        tools: ["read_file", "search_files", "edit_file", "write_file", "run_shell", "finish"],
+      },
+      {
+        name: "reviewer",
+        label: "Reviewer",
+        description: "Reads the change as a stranger would.",
+        prompt: "…",
+        model: "main",
+        tools: ["read_file", "run_shell", "deploy_service", "finish"],
+      },
+      {
+        name: "warden",
+        label: "Warden",
+        description: "Wakes when somebody goes in circles.",
+        prompt: "…",
+        model: "main",
+        tools: ["recent_role_tool_calls", "trigger_interrupt"],
+        handler: { on: "loop" },
+      },
     ],
   },
 };
 
 const CONFIG = {
-  version: "0.1.0", user: "jane@example.test", namespaces: ["demo", "team-a"], isolationRequired: true, signIn: "token", images: ["python:3.11-slim-bookworm"],
-  guilds: [GUILD, { namespace: "demo", name: "draft", accepted: false, message: "role 'coder': unknown tool 'shell'", spec: { ...GUILD.spec, roles: [] } }],
+  version: "0.1.0",
+  user: "jane@example.test",
+  namespaces: ["demo", "team-a"],
+  isolationRequired: true,
+  signIn: "token",
+  images: ["python:3.11-slim-bookworm"],
+  guilds: [
+    GUILD,
+    {
+      namespace: "demo",
+      name: "draft",
+      accepted: false,
+      message: "role 'coder': unknown tool 'shell'",
+      spec: { ...GUILD.spec, roles: [] },
+    },
+  ],
   tools: TOOLS.map(([name, label, effect]) => ({ name, label, effect })),
-  reasons: { IsolationNotEnforced: "This cluster does not enforce the network policy", QuotaExceeded: "The namespace's quota is full", ProviderFailed: "The model provider failed", Completed: "Completed", Cancelled: "Stopped by a person" },
+  reasons: {
+    IsolationNotEnforced: "This cluster does not enforce the network policy",
+    QuotaExceeded: "The namespace's quota is full",
+    ProviderFailed: "The model provider failed",
+    Completed: "Completed",
+    Cancelled: "Stopped by a person",
+  },
 };
 
 const summaryOf = (name, uid, fields) => ({
-  id: `demo.${name}`, uid, namespace: "demo", name, label: name, phase: "Running", guild: "repair", task: TASK, createdAt: "2026-01-05T14:01:52Z", startedAt: "2026-01-05T14:02:00Z", awaiting: 0, live: true, ...fields,
+  id: `demo.${name}`,
+  uid,
+  namespace: "demo",
+  name,
+  label: name,
+  phase: "Running",
+  guild: "repair",
+  task: TASK,
+  createdAt: "2026-01-05T14:01:52Z",
+  startedAt: "2026-01-05T14:02:00Z",
+  awaiting: 0,
+  live: true,
+  ...fields,
 });
 
 /**
  * A backend with runs on fixture frames. `handle(method, url, body)` gives {status, json | text}; `subscribe(id, after, send)`
  * plays a run's stream. `live: {upTo}` shows only the first events of the live run until `advance()` is called.
  */
-export function createBackend({ upTo = 34, signedIn = true, longCount = 0, nowMs = Date.parse("2026-01-05T14:02:40Z") } = {}) {
+export function createBackend({
+  upTo = 34,
+  signedIn = true,
+  longCount = 0,
+  nowMs = Date.parse("2026-01-05T14:02:40Z"),
+} = {}) {
   const state = { signedIn, acts: [], upTo, cancelled: false, listeners: new Set(), failStream: 0 };
   const runs = new Map();
   const shift = nowMs - Date.parse("2026-01-05T14:02:40Z");
@@ -47,11 +126,43 @@ export function createBackend({ upTo = 34, signedIn = true, longCount = 0, nowMs
     runs.set(`demo.${name}`, { events: events.map((event) => ({ ...event, ts: moved(event.ts) })), summary: base });
   };
   put("fix-slug", UID, goodRun(UID), {});
-  put("ask-first", "uid-ask", askingRun("uid-ask"), { phase: "AwaitingHuman", awaiting: 1, summary: "Wants to know about the public signature" });
-  put("provider-gone", "uid-failed", failedRun("uid-failed"), { phase: "Failed", reason: "ProviderFailed", message: "The provider answered 503 four times.", endedAt: "2026-01-05T14:03:10Z", usage: { calls: 2, tokens: 7010, cachedPromptTokens: 2900, outputTokens: 204, costMicroUSD: 18500 } });
-  put("waiting", "uid-wait", [], { phase: "Queued", reason: "ConcurrencyLimit", message: "Two runs are going in demo; this is first in line.", startedAt: undefined });
-  put("not-shut-in", "uid-open", [], { phase: "Failed", reason: "IsolationNotEnforced", message: "The canary at the gateway's port 8444 answered: this cluster does not enforce network policies. Install an enforcing network plugin.", startedAt: undefined, endedAt: "2026-01-05T13:00:10Z" });
-  put("yesterday", "uid-old", goodRun("uid-old"), { phase: "Succeeded", reason: "Completed", live: false, summary: "slug() now cuts at the limit; suite green (10 passed)", createdAt: "2026-01-04T09:11:00Z", startedAt: "2026-01-05T14:02:00Z", endedAt: "2026-01-05T14:02:51Z", usage: { calls: 8, tokens: 21730, cachedPromptTokens: 10700, outputTokens: 668, costMicroUSD: 49000 }, changes: { files: 3, added: 7, removed: 4 } });
+  put("ask-first", "uid-ask", askingRun("uid-ask"), {
+    phase: "AwaitingHuman",
+    awaiting: 1,
+    summary: "Wants to know about the public signature",
+  });
+  put("provider-gone", "uid-failed", failedRun("uid-failed"), {
+    phase: "Failed",
+    reason: "ProviderFailed",
+    message: "The provider answered 503 four times.",
+    endedAt: "2026-01-05T14:03:10Z",
+    usage: { calls: 2, tokens: 7010, cachedPromptTokens: 2900, outputTokens: 204, costMicroUSD: 18500 },
+  });
+  put("waiting", "uid-wait", [], {
+    phase: "Queued",
+    reason: "ConcurrencyLimit",
+    message: "Two runs are going in demo; this is first in line.",
+    startedAt: undefined,
+  });
+  put("not-shut-in", "uid-open", [], {
+    phase: "Failed",
+    reason: "IsolationNotEnforced",
+    message:
+      "The canary at the gateway's port 8444 answered: this cluster does not enforce network policies. Install an enforcing network plugin.",
+    startedAt: undefined,
+    endedAt: "2026-01-05T13:00:10Z",
+  });
+  put("yesterday", "uid-old", goodRun("uid-old"), {
+    phase: "Succeeded",
+    reason: "Completed",
+    live: false,
+    summary: "slug() now cuts at the limit; suite green (10 passed)",
+    createdAt: "2026-01-04T09:11:00Z",
+    startedAt: "2026-01-05T14:02:00Z",
+    endedAt: "2026-01-05T14:02:51Z",
+    usage: { calls: 8, tokens: 21730, cachedPromptTokens: 10700, outputTokens: 668, costMicroUSD: 49000 },
+    changes: { files: 3, added: 7, removed: 4 },
+  });
   if (longCount > 0) put("long", "uid-long", longRun(longCount, "uid-long"), { summary: "A long run" });
 
   const visible = (id) => {
@@ -62,7 +173,8 @@ export function createBackend({ upTo = 34, signedIn = true, longCount = 0, nowMs
   function modelOf(id) {
     const model = foldAll(structuredClone(visible(id)));
     const { summary } = runs.get(id);
-    if (["Failed", "Cancelled"].includes(summary.phase)) close(model, summary.endedAt ?? "2026-01-05T14:03:00.000Z", summary.phase.toLowerCase());
+    if (["Failed", "Cancelled"].includes(summary.phase))
+      close(model, summary.endedAt ?? "2026-01-05T14:03:00.000Z", summary.phase.toLowerCase());
     return modelToWire(model);
   }
 
@@ -70,13 +182,33 @@ export function createBackend({ upTo = 34, signedIn = true, longCount = 0, nowMs
     const { summary: base } = runs.get(id);
     if (id !== "demo.fix-slug") return base;
     const whole = state.upTo >= runs.get(id).events.length;
-    if (state.cancelled) return { ...base, phase: "Cancelled", reason: "Cancelled", endedAt: moved("2026-01-05T14:02:40Z") };
-    return whole ? { ...base, phase: "Succeeded", reason: "Completed", endedAt: moved("2026-01-05T14:02:51Z"), summary: "slug() now cuts at the limit; suite green (10 passed)", changes: { files: 3, added: 7, removed: 4 } } : base;
+    if (state.cancelled)
+      return { ...base, phase: "Cancelled", reason: "Cancelled", endedAt: moved("2026-01-05T14:02:40Z") };
+    return whole
+      ? {
+          ...base,
+          phase: "Succeeded",
+          reason: "Completed",
+          endedAt: moved("2026-01-05T14:02:51Z"),
+          summary: "slug() now cuts at the limit; suite green (10 passed)",
+          changes: { files: 3, added: 7, removed: 4 },
+        }
+      : base;
   }
 
   function ledger(model) {
     const { metrics, scripted } = model.run;
-    return { totals: { calls: 1, tokens: metrics.tokens, cachedPromptTokens: metrics.cachedPromptTokens, outputTokens: metrics.outputTokens, costMicroUSD: metrics.costMicroUSD }, calls: [], scripted };
+    return {
+      totals: {
+        calls: 1,
+        tokens: metrics.tokens,
+        cachedPromptTokens: metrics.cachedPromptTokens,
+        outputTokens: metrics.outputTokens,
+        costMicroUSD: metrics.costMicroUSD,
+      },
+      calls: [],
+      scripted,
+    };
   }
 
   const problem = (status, title, detail = "") => ({ status, json: { type: "about:blank", title, status, detail } });
@@ -107,15 +239,23 @@ export function createBackend({ upTo = 34, signedIn = true, longCount = 0, nowMs
 
   function list(params) {
     const q = (params.get("q") ?? "").toLowerCase();
-    const all = [...runs.keys()].map(summary).filter((run) => `${run.label} ${run.summary ?? ""} ${run.task}`.toLowerCase().includes(q));
+    const all = [...runs.keys()]
+      .map(summary)
+      .filter((run) => `${run.label} ${run.summary ?? ""} ${run.task}`.toLowerCase().includes(q));
     return { status: 200, json: { runs: all } };
   }
 
   function create(body, params) {
     if (!body?.spec?.task) return problem(422, "The run breaks the contract", "spec.task: a task is needed");
-    if (body.name === "taken") return problem(409, "The name is taken", "A run named taken exists in demo; choose another name.");
+    if (body.name === "taken")
+      return problem(409, "The name is taken", "A run named taken exists in demo; choose another name.");
     state.acts.push({ create: body, dryRun: params.get("dryRun") === "true" });
-    const json = { id: "demo.fix-slug", uid: UID, manifest: `apiVersion: guildhall.dev/v1alpha1\nkind: Run\n# defaulted by the cluster\nspec:\n  task: ${JSON.stringify(body.spec.task)}\n`, warnings: [] };
+    const json = {
+      id: "demo.fix-slug",
+      uid: UID,
+      manifest: `apiVersion: guildhall.dev/v1alpha1\nkind: Run\n# defaulted by the cluster\nspec:\n  task: ${JSON.stringify(body.spec.task)}\n`,
+      warnings: [],
+    };
     return { status: params.get("dryRun") === "true" ? 200 : 201, json };
   }
 
@@ -124,21 +264,55 @@ export function createBackend({ upTo = 34, signedIn = true, longCount = 0, nowMs
     if (method === "POST") return act(id, rest, body);
     switch (rest) {
       case "":
-        return { status: 200, json: { summary: summary(id), spec: { guildRef: { name: "repair" }, task: TASK, workspace: { archive: { configMap: "textkit", key: "workspace.tar.gz" } } }, conditions: [], lastSeq: events.length, sealed: false, may: ["cancel", "interrupt"] } };
+        return {
+          status: 200,
+          json: {
+            summary: summary(id),
+            spec: {
+              guildRef: { name: "repair" },
+              task: TASK,
+              workspace: { archive: { configMap: "textkit", key: "workspace.tar.gz" } },
+            },
+            conditions: [],
+            lastSeq: events.length,
+            sealed: false,
+            may: ["cancel", "interrupt"],
+          },
+        };
       case "flow": {
         const model = modelOf(id);
-        return { status: 200, json: { model, ledger: model.run.scripted ? ledger(model) : undefined, summary: summary(id) } };
+        return {
+          status: 200,
+          json: { model, ledger: model.run.scripted ? ledger(model) : undefined, summary: summary(id) },
+        };
       }
       case "events": {
         const after = Number(params.get("after") ?? 0);
         const page = events.filter((event) => event.seq > after).slice(0, Number(params.get("limit") ?? 100));
         const last = page.at(-1)?.seq ?? after;
-        return { status: 200, json: { events: page, unreadable: [], last, end: last >= events.length && summary(id).phase !== "Running" } };
+        return {
+          status: 200,
+          json: { events: page, unreadable: [], last, end: last >= events.length && summary(id).phase !== "Running" },
+        };
       }
       case "operations":
-        return { status: 200, json: { events: events.filter((event) => event.op === op), unreadable: [], last: events.length, end: true } };
+        return {
+          status: 200,
+          json: { events: events.filter((event) => event.op === op), unreadable: [], last: events.length, end: true },
+        };
       case "changes":
-        return { status: 200, json: events.some((event) => event.type === "changes.updated") ? { patchSHA256: "9".repeat(64), patch: PATCH, files: events.findLast((event) => event.type === "changes.updated").files, omitted: [], message: "" } : { files: [], omitted: [], message: "" } };
+        return {
+          status: 200,
+          json: events.some((event) => event.type === "changes.updated")
+            ? {
+                patchSHA256: "9".repeat(64),
+                patch: PATCH,
+                files: events.findLast((event) => event.type === "changes.updated").files,
+                omitted: [],
+                message: "",
+              }
+            : { files: [], omitted: [], message: "" },
+        };
       case "patch":
         return { status: 200, text: PATCH, headers: { "Content-Disposition": "attachment; filename=run.patch" } };
       default:
@@ -153,7 +327,30 @@ export function createBackend({ upTo = 34, signedIn = true, longCount = 0, nowMs
       state.cancelled = true;
       const last = state.upTo;
       const ts = new Date(Date.parse(runs.get(id).events[last - 1].ts) + 900).toISOString();
-      runs.get(id).events.splice(last, Infinity, { v: 1, run: UID, attempt: 1, seq: last + 1, ts, type: "run.finished", op: `o${last + 1}`, parent: "o1", role: "planner", source: "role:planner", destination: "human", title: "Result", outcome: "cancelled", error: { kind: "interrupted", message: "Stopped by a person.", retryable: false, actor: "nobody", detail: {} } });
+      runs
+        .get(id)
+        .events.splice(last, Infinity, {
+          v: 1,
+          run: UID,
+          attempt: 1,
+          seq: last + 1,
+          ts,
+          type: "run.finished",
+          op: `o${last + 1}`,
+          parent: "o1",
+          role: "planner",
+          source: "role:planner",
+          destination: "human",
+          title: "Result",
+          outcome: "cancelled",
+          error: {
+            kind: "interrupted",
+            message: "Stopped by a person.",
+            retryable: false,
+            actor: "nobody",
+            detail: {},
+          },
+        });
       setTimeout(() => advance(1), 300);
     }
     return { status: 202, json: { id: "i1" } };

@@ -1,11 +1,16 @@
 // The development page: the real console on fixture frames, with no server. Buttons let the run go on.
 import { createBackend } from "./backend.js";
 
-const backend = createBackend({ nowMs: Date.now(), longCount: new URLSearchParams(location.search).has("long") ? 40000 : 0 });
+const backend = createBackend({
+  nowMs: Date.now(),
+  longCount: new URLSearchParams(location.search).has("long") ? 40000 : 0,
+});
 
 globalThis.fetch = async (path, init = {}) => {
   const answer = backend.handle(init.method ?? "GET", path, init.body ? JSON.parse(init.body) : undefined);
-  return new Response(answer.status === 204 ? null : answer.text ?? JSON.stringify(answer.json), { status: answer.status });
+  return new Response(answer.status === 204 ? null : (answer.text ?? JSON.stringify(answer.json)), {
+    status: answer.status,
+  });
 };
 
 globalThis.EventSource = class extends EventTarget {
@@ -17,9 +22,14 @@ globalThis.EventSource = class extends EventTarget {
       if (this.readyState === 2) return;
       this.readyState = 1;
       this.onopen?.({});
-      this.stop = backend.subscribe(decodeURIComponent(url.pathname.split("/")[3]), url.searchParams.get("after") ?? "0", (type, data, id) => {
-        if (this.readyState === 1) this.dispatchEvent(new MessageEvent(type, { data: JSON.stringify(data), lastEventId: id ?? "" }));
-      });
+      this.stop = backend.subscribe(
+        decodeURIComponent(url.pathname.split("/")[3]),
+        url.searchParams.get("after") ?? "0",
+        (type, data, id) => {
+          if (this.readyState === 1)
+            this.dispatchEvent(new MessageEvent(type, { data: JSON.stringify(data), lastEventId: id ?? "" }));
+        },
+      );
     }, 60);
   }
 

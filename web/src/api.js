@@ -5,7 +5,12 @@ export const REQUEST_MAX_MS = 20000;
 
 /** One JSON call to the console's own origin. Never throws. */
 export async function call(method, path, body, { timeoutMs = REQUEST_MAX_MS } = {}) {
-  const init = { method, headers: { Accept: "application/json" }, credentials: "same-origin", signal: AbortSignal.timeout(timeoutMs) };
+  const init = {
+    method,
+    headers: { Accept: "application/json" },
+    credentials: "same-origin",
+    signal: AbortSignal.timeout(timeoutMs),
+  };
   if (method !== "GET") {
     init.headers["Content-Type"] = "application/json";
     init.body = JSON.stringify(body ?? {});
@@ -22,7 +27,9 @@ export async function call(method, path, body, { timeoutMs = REQUEST_MAX_MS } = 
   try {
     data = await response.json();
   } catch {
-    return refused(response.status, { title: `The server answered ${response.status} with something that is not JSON` });
+    return refused(response.status, {
+      title: `The server answered ${response.status} with something that is not JSON`,
+    });
   }
   return response.ok ? { ok: true, status: response.status, data } : refused(response.status, data);
 }
@@ -30,8 +37,14 @@ export async function call(method, path, body, { timeoutMs = REQUEST_MAX_MS } = 
 function refused(status, data) {
   const problem = recordOf(data);
   return {
-    ok: false, status,
-    problem: { status, title: stringOf(problem.title) || `The server answered ${status}`, detail: stringOf(problem.detail), errors: listOf(problem.errors) },
+    ok: false,
+    status,
+    problem: {
+      status,
+      title: stringOf(problem.title) || `The server answered ${status}`,
+      detail: stringOf(problem.detail),
+      errors: listOf(problem.errors),
+    },
   };
 }
 

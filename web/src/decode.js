@@ -27,18 +27,27 @@ export function decodeValue(value, after = 0, line = "") {
     if (fits(value, shape)) return value;
     return unreadable(line, after, `a ${value.type} event with unsound fields`);
   }
-  return isEnvelope(value)
-    ? { ...value, known: false }
-    : unreadable(line, after, "no LogEvent");
+  return isEnvelope(value) ? { ...value, known: false } : unreadable(line, after, "no LogEvent");
 }
 
 const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
 function isEnvelope({ v, run, attempt, seq, ts, type }) {
   return (
-    Number.isInteger(v) && v >= 1 && typeof run === "string" && /^[A-Za-z0-9-]{1,64}$/.test(run) &&
-    Number.isInteger(attempt) && attempt >= 1 && attempt <= 10 && Number.isSafeInteger(seq) && seq >= 1 &&
-    typeof ts === "string" && STAMP.test(ts) && typeof type === "string" && /^[a-z]+\.[a-z_]+$/.test(type) && type.length <= 64
+    Number.isInteger(v) &&
+    v >= 1 &&
+    typeof run === "string" &&
+    /^[A-Za-z0-9-]{1,64}$/.test(run) &&
+    Number.isInteger(attempt) &&
+    attempt >= 1 &&
+    attempt <= 10 &&
+    Number.isSafeInteger(seq) &&
+    seq >= 1 &&
+    typeof ts === "string" &&
+    STAMP.test(ts) &&
+    typeof type === "string" &&
+    /^[a-z]+\.[a-z_]+$/.test(type) &&
+    type.length <= 64
   );
 }
 
@@ -50,7 +59,11 @@ function rowOf({ after, reason, bytes, text }, fallback) {
   const number = (value, other) => (Number.isSafeInteger(value) && value >= 0 ? value : other);
   const string = (value) => (typeof value === "string" ? value.slice(0, 4096) : "");
   return {
-    type: "unreadable", after: number(after, fallback), reason: string(reason), bytes: number(bytes, 0), text: string(text),
+    type: "unreadable",
+    after: number(after, fallback),
+    reason: string(reason),
+    bytes: number(bytes, 0),
+    text: string(text),
   };
 }
 
@@ -73,7 +86,9 @@ export function fits(value, shape) {
       return value === null;
     case "array":
       return (
-        Array.isArray(value) && value.length >= (shape.minItems ?? 0) && value.length <= (shape.maxItems ?? Infinity) &&
+        Array.isArray(value) &&
+        value.length >= (shape.minItems ?? 0) &&
+        value.length <= (shape.maxItems ?? Infinity) &&
         value.every((one) => fits(one, shape.items ?? {}))
       );
     case "object":
@@ -99,6 +114,10 @@ function recordFits(value, { properties = {}, required = [], additionalPropertie
   if (names.length > maxProperties || required.some((name) => !(name in value))) return false;
   return names.every((name) => {
     if (Object.hasOwn(properties, name)) return fits(value[name], properties[name]);
-    return additionalProperties === false ? false : isRecord(additionalProperties) ? fits(value[name], additionalProperties) : true;
+    return additionalProperties === false
+      ? false
+      : isRecord(additionalProperties)
+        ? fits(value[name], additionalProperties)
+        : true;
   });
 }

@@ -32,7 +32,8 @@ export const later = (ms, action, payload) => [
 
 /** Puts the focus on the first element that matches, once it is drawn. */
 export const focus = (selector) => [
-  (_, props) => requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector(props.selector)?.focus())),
+  (_, props) =>
+    requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector(props.selector)?.focus())),
   { selector },
 ];
 
@@ -51,7 +52,10 @@ export const scrollTo = (selector, top) => [
 /** Copies text and dispatches `then` with true or false. */
 export const copy = (text, then) => [
   async (dispatch, props) => {
-    const done = await (navigator.clipboard?.writeText(props.text) ?? Promise.reject()).then(() => true, () => false);
+    const done = await (navigator.clipboard?.writeText(props.text) ?? Promise.reject()).then(
+      () => true,
+      () => false,
+    );
     dispatch(props.then, done);
   },
   { text, then },
@@ -102,7 +106,7 @@ const REPLAY_MAX_EVENTS = 100000;
 export const loadAllEvents = (runId, uid, then) => [
   async (dispatch, props) => {
     const events = [];
-    for (let after = 0; events.length < REPLAY_MAX_EVENTS; ) {
+    for (let after = 0; events.length < REPLAY_MAX_EVENTS;) {
       const answer = await call("GET", runPath(props.runId, "/events", props.uid, { after, limit: 1000 }));
       if (!answer.ok) return dispatch(props.then, { problem: answer.problem });
       const page = listOf(answer.data.events).map((value) => decodeValue(value, after));
@@ -145,7 +149,8 @@ export function Every(dispatch, { ms, action }) {
 export function Keys(dispatch, { action }) {
   const listener = (event) => {
     if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey) return;
-    const typing = event.target.closest?.("input, textarea, select, [contenteditable]") !== null && event.target !== document.body;
+    const typing =
+      event.target.closest?.("input, textarea, select, [contenteditable]") !== null && event.target !== document.body;
     if (typing && event.key !== "Escape") return;
     if (event.key === "/") event.preventDefault();
     dispatch(action, event.key);

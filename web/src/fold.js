@@ -75,17 +75,32 @@ function newOperation(model, event, kind, actor) {
   const parent = event.parent ?? null;
   const known = parent === null ? undefined : model.operations.get(parent);
   let stack = known === undefined ? [] : known.stack;
-  if (kind === "delegation" && actor.role !== undefined) stack = [...stack, actor.role].slice(0, LIMITS.DELEGATION_MAX_DEPTH + 1);
+  if (kind === "delegation" && actor.role !== undefined)
+    stack = [...stack, actor.role].slice(0, LIMITS.DELEGATION_MAX_DEPTH + 1);
   return {
-    id: event.op, kind, ...(parent === null ? {} : { parent }), stack, source: event.source, destination: event.destination,
-    ...(event.role == null ? {} : { role: event.role }), title: event.title ?? "", startedAt: event.ts, outcome: "active",
-    firstSeq: event.seq, lastSeq: event.seq, details: "", result: "", metrics: noMetrics(),
+    id: event.op,
+    kind,
+    ...(parent === null ? {} : { parent }),
+    stack,
+    source: event.source,
+    destination: event.destination,
+    ...(event.role == null ? {} : { role: event.role }),
+    title: event.title ?? "",
+    startedAt: event.ts,
+    outcome: "active",
+    firstSeq: event.seq,
+    lastSeq: event.seq,
+    details: "",
+    result: "",
+    metrics: noMetrics(),
   };
 }
 
 function ending(model, event, ...kinds) {
   const operation = touch(model, event);
-  return operation !== undefined && operation.endedAt === undefined && kinds.includes(operation.kind) ? operation : null;
+  return operation !== undefined && operation.endedAt === undefined && kinds.includes(operation.kind)
+    ? operation
+    : null;
 }
 
 function end(model, operation, outcome, ts) {
@@ -127,10 +142,18 @@ function runStarted(model, event) {
     return;
   }
   Object.assign(run, {
-    uid: event.run, guild: event.guild ?? "", guildDigest: event.guildDigest, entryRole: event.entryRole,
-    roles: event.roles.map((face) => ({ delegates: [], ...face })), task: event.task, mode: event.mode,
-    private: event.private ?? false, budget: withoutNulls(event.budget), isolation: event.isolation ?? "unknown",
-    startedAt: event.ts, attempt: event.attempt,
+    uid: event.run,
+    guild: event.guild ?? "",
+    guildDigest: event.guildDigest,
+    entryRole: event.entryRole,
+    roles: event.roles.map((face) => ({ delegates: [], ...face })),
+    task: event.task,
+    mode: event.mode,
+    private: event.private ?? false,
+    budget: withoutNulls(event.budget),
+    isolation: event.isolation ?? "unknown",
+    startedAt: event.ts,
+    attempt: event.attempt,
   });
   settleStatus(model);
   declare(model, event.roles);
@@ -145,7 +168,9 @@ function runStarted(model, event) {
 export function declare(model, roles) {
   participant(model, "human");
   for (const face of roles) participant(model, `role:${face.name}`).kind = face.kind;
-  const tools = new Set(roles.flatMap((face) => face.tools).filter((name) => TOOL_NAME.test(name) && !OPERATION_TOOLS.has(name)));
+  const tools = new Set(
+    roles.flatMap((face) => face.tools).filter((name) => TOOL_NAME.test(name) && !OPERATION_TOOLS.has(name)),
+  );
   if (tools.size > 0) participant(model, "tools");
   for (const name of tools) participant(model, `tool:${name}`);
 }
@@ -182,7 +207,8 @@ function modelFinished(model, event) {
   const usage = event.usage ?? {};
   addCall(model.run.metrics, usage, cost);
   addCall(participant(model, operation.source).metrics, usage, cost);
-  for (let paying = operation; paying !== undefined; paying = parentOf(model, paying)) addCall(paying.metrics, usage, cost);
+  for (let paying = operation; paying !== undefined; paying = parentOf(model, paying))
+    addCall(paying.metrics, usage, cost);
   end(model, operation, event.outcome, event.ts);
 }
 
@@ -200,7 +226,13 @@ function planUpdated(model, event) {
 
 function changesUpdated(model, event) {
   const { run } = model;
-  run.changedFiles = (event.files ?? []).map((file) => ({ added: 0, removed: 0, binary: false, willRun: false, ...file }));
+  run.changedFiles = (event.files ?? []).map((file) => ({
+    added: 0,
+    removed: 0,
+    binary: false,
+    willRun: false,
+    ...file,
+  }));
   run.changedFilesTotal = event.filesTotal ?? 0;
   delete run.patchSHA256;
   if (event.patchSHA256 != null) run.patchSHA256 = event.patchSHA256;
@@ -242,7 +274,9 @@ const RULES = {
   "tool.started": opensWith("tool", nothing),
   "tool.progress": touch,
   "tool.finished": endsWith(["tool"], null),
-  "question.asked": opensWith("question", (event) => (event.context ? `${event.text}\n\n${event.context}` : event.text)),
+  "question.asked": opensWith("question", (event) =>
+    event.context ? `${event.text}\n\n${event.context}` : event.text,
+  ),
   "question.answered": endsWith(["question"], (event) => event.text ?? ""),
   "approval.requested": opensWith("approval", nothing),
   "approval.decided": endsWith(["approval"], (event) => event.decision),

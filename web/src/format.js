@@ -62,7 +62,9 @@ export function msOf(stamp) {
   if (typeof stamp !== "string") return null;
   const exact = stampMs(stamp);
   if (exact !== null) return exact;
-  const loose = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.test(stamp) ? Date.parse(stamp) : NaN;
+  const loose = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(\.\d+)?(Z|[+-]\d{2}:\d{2})$/.test(stamp)
+    ? Date.parse(stamp)
+    : NaN;
   return Number.isNaN(loose) ? null : loose;
 }
 

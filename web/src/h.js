@@ -23,4 +23,11 @@ function keyed(children, counter) {
   });
 }
 
-const textVNode = (name, key) => ({ name, props: NO_PROPS, children: NO_CHILDREN, node: undefined, type: TEXT_NODE, key });
+const textVNode = (name, key) => ({
+  name,
+  props: NO_PROPS,
+  children: NO_CHILDREN,
+  node: undefined,
+  type: TEXT_NODE,
+  key,
+});

@@ -2,32 +2,73 @@
 import { listOf, recordOf, table, text } from "./safe.js";
 
 const KINDS = table({
-  task: "Task", delegation: "Delegation", model: "Model call", tool: "Tool call", question: "Question",
-  approval: "Approval", inquiry: "Inquiry", interrupt: "Interrupt", plan: "Plan", result: "Result",
+  task: "Task",
+  delegation: "Delegation",
+  model: "Model call",
+  tool: "Tool call",
+  question: "Question",
+  approval: "Approval",
+  inquiry: "Inquiry",
+  interrupt: "Interrupt",
+  plan: "Plan",
+  result: "Result",
 });
 const OUTCOMES = table({ active: "Running", success: "Done", error: "Failed", cancelled: "Cancelled" });
 const STATUSES = table({
-  pending: "Waiting", running: "Running", awaiting: "Needs a person", succeeded: "Succeeded", failed: "Failed", cancelled: "Cancelled",
+  pending: "Waiting",
+  running: "Running",
+  awaiting: "Needs a person",
+  succeeded: "Succeeded",
+  failed: "Failed",
+  cancelled: "Cancelled",
 });
 const PHASES = table({
-  Pending: "Waiting", Queued: "Queued", Preparing: "Preparing", Running: "Running", AwaitingHuman: "Needs a person",
-  Succeeded: "Succeeded", Failed: "Failed", Cancelled: "Cancelled",
+  Pending: "Waiting",
+  Queued: "Queued",
+  Preparing: "Preparing",
+  Running: "Running",
+  AwaitingHuman: "Needs a person",
+  Succeeded: "Succeeded",
+  Failed: "Failed",
+  Cancelled: "Cancelled",
 });
 const PHASE_STATUS = table({
-  Pending: "pending", Queued: "pending", Preparing: "pending", Running: "running", AwaitingHuman: "awaiting",
-  Succeeded: "succeeded", Failed: "failed", Cancelled: "cancelled",
+  Pending: "pending",
+  Queued: "pending",
+  Preparing: "pending",
+  Running: "running",
+  AwaitingHuman: "awaiting",
+  Succeeded: "succeeded",
+  Failed: "failed",
+  Cancelled: "cancelled",
 });
 const TOOLS = table({
-  read_file: "Read file", list_files: "List files", search_files: "Search files", write_file: "Write file", edit_file: "Edit file",
-  run_shell: "Run shell", run_code: "Run code", ask_human: "Ask a person", delegate: "Delegate", update_plan: "Update plan",
-  finish: "Finish", list_role_messages: "List messages", read_message_window: "Read messages", search_role_blocks: "Search messages",
-  recent_role_tool_calls: "Recent tool calls", trigger_interrupt: "Interrupt a role",
+  read_file: "Read file",
+  list_files: "List files",
+  search_files: "Search files",
+  write_file: "Write file",
+  edit_file: "Edit file",
+  run_shell: "Run shell",
+  run_code: "Run code",
+  ask_human: "Ask a person",
+  delegate: "Delegate",
+  update_plan: "Update plan",
+  finish: "Finish",
+  list_role_messages: "List messages",
+  read_message_window: "Read messages",
+  search_role_blocks: "Search messages",
+  recent_role_tool_calls: "Recent tool calls",
+  trigger_interrupt: "Interrupt a role",
 });
 const EFFECTS = table({ read: "reads", write: "changes the workspace", consequential: "acts outside, needs approval" });
 
 /** An id as words: "deep-reviewer" is "Deep reviewer". */
 export function humanised(id) {
-  const words = text(id, 120).replace(/([a-z])([A-Z])/g, "$1 $2").replace(/[-_]+/g, " ").trim().toLowerCase();
+  const words = text(id, 120)
+    .replace(/([a-z])([A-Z])/g, "$1 $2")
+    .replace(/[-_]+/g, " ")
+    .trim()
+    .toLowerCase();
   return words === "" ? "Unknown" : words[0].toUpperCase() + words.slice(1);
 }
 
@@ -52,7 +93,8 @@ export function createLabels(config, run) {
       return kind === "role" ? role(name) : kind === "tool" ? tool(name) : humanised(id);
     },
     effect: (name) => from(EFFECTS, tools.get(name)?.effect ?? "read"),
-    reason: (name) => (typeof name === "string" && name !== "" ? text(reasons[name] || "", 300) || humanised(name) : ""),
+    reason: (name) =>
+      typeof name === "string" && name !== "" ? text(reasons[name] || "", 300) || humanised(name) : "",
     kind: (name) => from(KINDS, name),
     outcome: (name) => from(OUTCOMES, name),
     status: (name) => from(STATUSES, name),
@@ -61,4 +103,5 @@ export function createLabels(config, run) {
 }
 
 /** The model's status word for a Run's phase, for one set of icons and colours. */
-export const statusOfPhase = (phase) => (typeof phase === "string" && phase in PHASE_STATUS ? PHASE_STATUS[phase] : "pending");
+export const statusOfPhase = (phase) =>
+  typeof phase === "string" && phase in PHASE_STATUS ? PHASE_STATUS[phase] : "pending";

@@ -1,7 +1,17 @@
 // Wires state, actions, effects and views together; the only module with effects at import.
 import { app } from "./h.js";
 import {
-  ConnectionChanged, EventsArrived, FlowArrived, HashChanged, KeyPressed, LoadRuns, ProseChanged, Start, SummaryArrived, Tick, WideChanged,
+  ConnectionChanged,
+  EventsArrived,
+  FlowArrived,
+  HashChanged,
+  KeyPressed,
+  LoadRuns,
+  ProseChanged,
+  Start,
+  SummaryArrived,
+  Tick,
+  WideChanged,
 } from "./actions.js";
 import { Every, HashChanges, Keys, setTheme, Wide } from "./effects.js";
 import { createMarkdownStore } from "./markdown-render.js";
@@ -23,7 +33,9 @@ function chosenTheme() {
 
 let announce = () => {};
 const store = createMarkdownStore({
-  startWorker: startMarkdownWorker, build: (html) => sanitize(parseInertBody(html)), onChange: () => announce(),
+  startWorker: startMarkdownWorker,
+  build: (html) => sanitize(parseInertBody(html)),
+  onChange: () => announce(),
 });
 
 function ProseReady(dispatch) {
@@ -40,13 +52,34 @@ const subscriptions = (state) => [
   [Keys, { action: KeyPressed }],
   [Wide, { action: WideChanged }],
   state.session.status === "in" && [Every, { ms: 5000, action: LoadRuns }],
-  state.session.status === "in" && state.route.screen === "watch" && !isOver(state) && [Every, { ms: 1000, action: Tick }],
-  state.session.status === "in" && state.route.screen === "watch" && state.route.runId !== "" && [
-    RunStream,
-    { runId: state.route.runId, uid: state.route.uid, onFlow: FlowArrived, onEvents: EventsArrived, onSummary: SummaryArrived, onConnection: ConnectionChanged },
-  ],
+  state.session.status === "in" &&
+    state.route.screen === "watch" &&
+    !isOver(state) && [Every, { ms: 1000, action: Tick }],
+  state.session.status === "in" &&
+    state.route.screen === "watch" &&
+    state.route.runId !== "" && [
+      RunStream,
+      {
+        runId: state.route.runId,
+        uid: state.route.uid,
+        onFlow: FlowArrived,
+        onEvents: EventsArrived,
+        onSummary: SummaryArrived,
+        onConnection: ConnectionChanged,
+      },
+    ],
 ];
 
 const theme = chosenTheme();
-const state = initialState({ hash: location.hash, theme, nowMs: Date.now(), wide: matchMedia("(min-width: 761px)").matches });
-app({ init: [...Start(state), setTheme(theme)], view: createView(store), node: document.getElementById("app"), subscriptions });
+const state = initialState({
+  hash: location.hash,
+  theme,
+  nowMs: Date.now(),
+  wide: matchMedia("(min-width: 761px)").matches,
+});
+app({
+  init: [...Start(state), setTheme(theme)],
+  view: createView(store),
+  node: document.getElementById("app"),
+  subscriptions,
+});

@@ -79,7 +79,7 @@ export function highlightBlocks(html) {
   let at = 0;
   let budget = POLICY.limits.codeMaxChars;
   for (;;) {
-    const start = html.indexOf("<pre><code class=\"", at);
+    const start = html.indexOf('<pre><code class="', at);
     const bodyAt = start < 0 ? -1 : html.indexOf(">", start + 6) + 1;
     const end = bodyAt <= 0 ? -1 : html.indexOf("</code></pre>", bodyAt);
     if (end < 0) break;
@@ -102,7 +102,11 @@ function languageOf(openTag) {
 }
 
 function highlighted(body, language) {
-  const code = body.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&quot;/g, '"').replace(/&amp;/g, "&");
+  const code = body
+    .replace(/&lt;/g, "<")
+    .replace(/&gt;/g, ">")
+    .replace(/&quot;/g, '"')
+    .replace(/&amp;/g, "&");
   return hljs.highlight(code, { language, ignoreIllegals: true }).value;
 }
 

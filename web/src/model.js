@@ -6,7 +6,11 @@ export const TERMINAL = new Set(["succeeded", "failed", "cancelled"]);
 /** The first `MODEL_TEXT_MAX_CHARS` code points of prose. */
 export function prose(text) {
   const most = LIMITS.MODEL_TEXT_MAX_CHARS;
-  return text.length <= most ? text : Array.from(text.slice(0, most * 2)).slice(0, most).join("");
+  return text.length <= most
+    ? text
+    : Array.from(text.slice(0, most * 2))
+        .slice(0, most)
+        .join("");
 }
 
 /** Seconds between two stamps, never below 0; 0 if one has the form of a date but is none. */
@@ -22,7 +26,13 @@ export function stampMs(stamp) {
   return Number.isNaN(ms) || new Date(ms).toISOString() !== stamp ? null : ms;
 }
 
-export const noMetrics = () => ({ tokens: 0, cachedPromptTokens: 0, outputTokens: 0, costMicroUSD: 0, elapsedSeconds: 0 });
+export const noMetrics = () => ({
+  tokens: 0,
+  cachedPromptTokens: 0,
+  outputTokens: 0,
+  costMicroUSD: 0,
+  elapsedSeconds: 0,
+});
 
 /** Adds one model call to a record of sums; a cost of null makes the sum unknown for good. */
 export function addCall(metrics, usage, cost) {
@@ -39,21 +49,50 @@ export function newParticipant(id) {
 }
 
 const newRun = () => ({
-  uid: "", guild: "", roles: [], task: "", mode: "interactive", private: false, budget: {}, isolation: "unknown",
-  status: "pending", attempt: 0, unreadable: 0, unknown: 0, summary: "", result: "", artifacts: [], errors: 0,
-  scripted: false, plan: [], changedFiles: [], changedFilesTotal: 0, lastSeq: 0, gaps: [], metrics: noMetrics(),
+  uid: "",
+  guild: "",
+  roles: [],
+  task: "",
+  mode: "interactive",
+  private: false,
+  budget: {},
+  isolation: "unknown",
+  status: "pending",
+  attempt: 0,
+  unreadable: 0,
+  unknown: 0,
+  summary: "",
+  result: "",
+  artifacts: [],
+  errors: 0,
+  scripted: false,
+  plan: [],
+  changedFiles: [],
+  changedFilesTotal: 0,
+  lastSeq: 0,
+  gaps: [],
+  metrics: noMetrics(),
 });
 
 /** An empty model: `run`, and ordered maps of participants and operations; `open` holds operations not yet ended. */
 export function newModel() {
-  return { run: newRun(), participants: new Map(), operations: new Map(), list: [], open: new Map(), taskOp: null, waiting: 0 };
+  return {
+    run: newRun(),
+    participants: new Map(),
+    operations: new Map(),
+    list: [],
+    open: new Map(),
+    taskOp: null,
+    waiting: 0,
+  };
 }
 
 /** A model that goes on where a served one ended. Fields that are missing keep their empty value. */
 export function modelFromWire(wire) {
   const model = newModel();
   Object.assign(model.run, wire?.run ?? {});
-  for (const one of wire?.participants ?? []) model.participants.set(one.id, { ...one, metrics: { ...noMetrics(), ...one.metrics } });
+  for (const one of wire?.participants ?? [])
+    model.participants.set(one.id, { ...one, metrics: { ...noMetrics(), ...one.metrics } });
   for (const one of wire?.operations ?? []) {
     const operation = { ...one, metrics: { ...noMetrics(), ...one.metrics } };
     model.operations.set(operation.id, operation);
@@ -73,7 +112,11 @@ export function guildModel(spec, resolved) {
   const toolsOf = new Map((resolved ?? []).map((role) => [role.name, role.tools]));
   model.run.entryRole = spec?.entryRole;
   model.run.roles = (spec?.roles ?? []).map((role) => ({
-    name: role.name, label: role.label ?? "", kind: role.handler ? "handler" : "role", tools: toolsOf.get(role.name) ?? role.tools ?? [], delegates: role.delegates ?? [],
+    name: role.name,
+    label: role.label ?? "",
+    kind: role.handler ? "handler" : "role",
+    tools: toolsOf.get(role.name) ?? role.tools ?? [],
+    delegates: role.delegates ?? [],
   }));
   return model;
 }
@@ -82,5 +125,8 @@ export const ASKING = new Set(["question", "approval"]);
 
 /** The InteractionModel as the api would send it. */
 export const modelToWire = (model) => ({
-  v: 1, run: model.run, participants: [...model.participants.values()], operations: model.list,
+  v: 1,
+  run: model.run,
+  participants: [...model.participants.values()],
+  operations: model.list,
 });

@@ -13,8 +13,14 @@ export function parseRoute(hash) {
   const [, screen = "", rawId = ""] = path.split("/");
   const route = {
     screen: screen === "history" || screen === "compose" ? screen : "watch",
-    runId: "", uid: short(params.get("uid"), /^[A-Za-z0-9-]{1,64}$/), view: "flow", op: short(params.get("op"), OP), at: null,
-    q: (params.get("q") ?? "").slice(0, QUERY_MAX_CHARS), only: params.get("only") === "1", from: short(params.get("from"), RUN_ID),
+    runId: "",
+    uid: short(params.get("uid"), /^[A-Za-z0-9-]{1,64}$/),
+    view: "flow",
+    op: short(params.get("op"), OP),
+    at: null,
+    q: (params.get("q") ?? "").slice(0, QUERY_MAX_CHARS),
+    only: params.get("only") === "1",
+    from: short(params.get("from"), RUN_ID),
   };
   if (screen === "runs") route.runId = short(decoded(rawId), RUN_ID);
   if (VIEWS.includes(params.get("view"))) route.view = params.get("view");
@@ -36,7 +42,8 @@ const short = (value, pattern) => (typeof value === "string" && pattern.test(val
 /** The hash of a route; parseRoute of it gives the route back. Pure. */
 export function formatRoute(route) {
   const params = new URLSearchParams();
-  const path = route.screen === "watch" ? (route.runId ? `/runs/${encodeURIComponent(route.runId)}` : "/") : `/${route.screen}`;
+  const path =
+    route.screen === "watch" ? (route.runId ? `/runs/${encodeURIComponent(route.runId)}` : "/") : `/${route.screen}`;
   if (route.screen === "watch") {
     if (route.uid) params.set("uid", route.uid);
     if (route.view && route.view !== "flow") params.set("view", route.view);

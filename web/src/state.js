@@ -34,14 +34,41 @@ export function initialState(env) {
 
 /** A Run of which nothing is known yet. */
 export const noRun = () => ({
-  id: "", uid: "", model: newModel(), version: 0, ledger: null, summary: null, detail: null, connection: { state: "idle" },
-  replay: null, resultSeen: false,
+  id: "",
+  uid: "",
+  model: newModel(),
+  version: 0,
+  ledger: null,
+  summary: null,
+  detail: null,
+  connection: { state: "idle" },
+  replay: null,
+  resultSeen: false,
 });
 
 export const emptyForm = () => ({
-  namespace: "", guild: "", name: "", task: "", source: "none", gitUrl: "", gitRef: "", claim: "", configMap: "", key: "workspace.tar.gz",
-  strip: "", image: "", dollars: "", tokens: "", steps: "", minutes: "", mode: "interactive", private: false, showProblems: false,
-  busy: "", problem: null, dry: null,
+  namespace: "",
+  guild: "",
+  name: "",
+  task: "",
+  source: "none",
+  gitUrl: "",
+  gitRef: "",
+  claim: "",
+  configMap: "",
+  key: "workspace.tar.gz",
+  strip: "",
+  image: "",
+  dollars: "",
+  tokens: "",
+  steps: "",
+  minutes: "",
+  mode: "interactive",
+  private: false,
+  showProblems: false,
+  busy: "",
+  problem: null,
+  dry: null,
 });
 
 /** The model to draw: the replayed one while `at` is set, else the live one. */
@@ -54,7 +81,9 @@ export function drawnModel(state) {
   const model = shownModel(state);
   if (model.participants.size > 0) return model;
   const { summary, detail } = state.run;
-  const guild = detail?.spec?.guild ? { spec: detail.spec.guild } : listOf(state.config?.guilds).find((one) => one?.name === summary?.guild && one?.namespace === summary?.namespace);
+  const guild = detail?.spec?.guild
+    ? { spec: detail.spec.guild }
+    : listOf(state.config?.guilds).find((one) => one?.name === summary?.guild && one?.namespace === summary?.namespace);
   if (!guild?.spec) return model;
   if (!previews.has(guild.spec)) {
     const preview = guildModel(guild.spec, guild.roles);
@@ -67,8 +96,9 @@ export function drawnModel(state) {
 /** Whether a person at this console may do `act` on the Run. */
 export const may = (state, act) => (state.run.detail?.may ?? []).includes(act) && !isOver(state);
 
-export const isOver = (state) => ["succeeded", "failed", "cancelled"].includes(state.run.model.run.status)
-  || ["Succeeded", "Failed", "Cancelled"].includes(state.run.summary?.phase);
+export const isOver = (state) =>
+  ["succeeded", "failed", "cancelled"].includes(state.run.model.run.status) ||
+  ["Succeeded", "Failed", "Cancelled"].includes(state.run.summary?.phase);
 
 /** How many Runs of the list wait for a person. */
 export const needingHelp = (state) => state.runs.items.filter((run) => run.awaiting > 0).length;

@@ -4,7 +4,15 @@ import { call, runPath } from "./api.js";
 import { decodeValue } from "./decode.js";
 import { listOf, recordOf } from "./safe.js";
 
-export const STREAM = Object.freeze({ batchMs: 100, silentMs: 30000, retryFirstMs: 1000, retryMaxMs: 15000, failuresBeforePolling: 3, pollMs: 2500, queueMaxEvents: 20000 });
+export const STREAM = Object.freeze({
+  batchMs: 100,
+  silentMs: 30000,
+  retryFirstMs: 1000,
+  retryMaxMs: 15000,
+  failuresBeforePolling: 3,
+  pollMs: 2500,
+  queueMaxEvents: 20000,
+});
 
 /**
  * A hyperapp subscription on one Run. Props: {runId, uid, onFlow, onEvents, onSummary, onConnection}, the last four
@@ -22,7 +30,18 @@ export function RunStream(dispatch, props) {
 
 /** Follows a Run until it has ended or `stop()` is called. `platform` is injected by tests. */
 export function follow(runId, uid, on, platform = globalThis) {
-  const state = { stopped: false, source: null, cursor: "0", failures: 0, queue: [], timers: new Set(), heardAt: 0, ended: false, flushing: false, polls: 0 };
+  const state = {
+    stopped: false,
+    source: null,
+    cursor: "0",
+    failures: 0,
+    queue: [],
+    timers: new Set(),
+    heardAt: 0,
+    ended: false,
+    flushing: false,
+    polls: 0,
+  };
   const after = (ms, act) => {
     const timer = platform.setTimeout(() => {
       state.timers.delete(timer);
@@ -57,21 +76,33 @@ export function follow(runId, uid, on, platform = globalThis) {
       state.failures = 0;
       on.connection({ state: "live" });
     });
-    source.addEventListener("events", heard((event) => {
-      if (event.lastEventId) state.cursor = event.lastEventId;
-      take(listOf(parsed(event.data)));
-    }));
-    source.addEventListener("status", heard((event) => on.summary(recordOf(parsed(event.data)))));
-    source.addEventListener("resync", heard(() => {
-      close();
-      load();
-    }));
-    source.addEventListener("end", heard(() => {
-      close();
-      flush();
-      state.ended = true;
-      load();
-    }));
+    source.addEventListener(
+      "events",
+      heard((event) => {
+        if (event.lastEventId) state.cursor = event.lastEventId;
+        take(listOf(parsed(event.data)));
+      }),
+    );
+    source.addEventListener(
+      "status",
+      heard((event) => on.summary(recordOf(parsed(event.data)))),
+    );
+    source.addEventListener(
+      "resync",
+      heard(() => {
+        close();
+        load();
+      }),
+    );
+    source.addEventListener(
+      "end",
+      heard(() => {
+        close();
+        flush();
+        state.ended = true;
+        load();
+      }),
+    );
     source.onerror = () => {
       if (state.source !== source) return;
       state.failures += 1;
@@ -104,7 +135,8 @@ export function follow(runId, uid, on, platform = globalThis) {
     on.connection({ state: "polling" });
     const last = Number.parseInt(state.cursor, 10) || 0;
     const [page, detail] = await Promise.all([
-      call("GET", runPath(runId, "/events", uid, { after: last, limit: 1000 })), call("GET", runPath(runId, "", uid)),
+      call("GET", runPath(runId, "/events", uid, { after: last, limit: 1000 })),
+      call("GET", runPath(runId, "", uid)),
     ]);
     if (state.stopped) return;
     if (!page.ok) return failed(page.problem);

@@ -12,7 +12,14 @@ import { Start } from "./actions.js";
 export const createView = (store) => (state) => {
   const { status } = state.session;
   if (status === "out") return h("div", { id: "app", class: "app app--out" }, SignInDialog(state));
-  if (status !== "in") return h("div", { id: "app", class: "app app--out" }, status === "unknown" ? Empty("Connecting…") : Problem({ title: "The console's server cannot be reached", detail: state.session.error }, Start));
+  if (status !== "in")
+    return h(
+      "div",
+      { id: "app", class: "app app--out" },
+      status === "unknown"
+        ? Empty("Connecting…")
+        : Problem({ title: "The console's server cannot be reached", detail: state.session.error }, Start),
+    );
   const held = state.modal !== null;
   return h("div", { id: "app", class: "app" }, [
     h("div", { class: "page", key: "page", inert: held }, [TopBar(state), Screen(state, store)]),

@@ -72,7 +72,9 @@ test("positive control: CSP and Trusted Types are on, and the watcher sees what 
 
 test("positive control: honest Markdown is formatted and highlighted", { skip }, async () => {
   const watched = await open();
-  const [entry] = await watched.page.evaluate(() => window.showProse(["# Title\n\n```python\nimport os\n```\n\n|a|b|\n|--|--|\n|1|2|"]));
+  const [entry] = await watched.page.evaluate(() =>
+    window.showProse(["# Title\n\n```python\nimport os\n```\n\n|a|b|\n|--|--|\n|1|2|"]),
+  );
   assert.deepEqual(entry, { state: "done", reason: "" });
   assert.equal(await watched.page.locator(".prose h1").textContent(), "Title");
   assert.equal(await watched.page.locator(".prose .hljs-keyword").textContent(), "import");
@@ -118,8 +120,13 @@ test("C1, C4: the project's own cases", { skip }, async () => {
     assert.equal(entry.state, "done", one.id);
     assert.deepEqual(await brokenIn(watched.page, ".prose"), [], one.id);
   }
-  await watched.page.evaluate(() => window.showProse(["[pay](https://good.example@evil.example/) [x](//evil.example/) [y](</\\evil.example/>)"]));
-  assert.equal((await watched.page.locator(".link-host").allTextContents()).filter((host) => host === " (evil.example)").length, 3);
+  await watched.page.evaluate(() =>
+    window.showProse(["[pay](https://good.example@evil.example/) [x](//evil.example/) [y](</\\evil.example/>)"]),
+  );
+  assert.equal(
+    (await watched.page.locator(".link-host").allTextContents()).filter((host) => host === " (evil.example)").length,
+    3,
+  );
   await assertQuiet(watched);
   await watched.context.close();
 });
@@ -139,14 +146,24 @@ const measured = (page, text) =>
     const settled = performance.now();
     await new Promise((resolve) => setTimeout(resolve, 60));
     observer.disconnect();
-    return { ...entry, settledMs: settled - started, shownMs: (await shown) - started, longestMs: Math.max(0, ...long) };
+    return {
+      ...entry,
+      settledMs: settled - started,
+      shownMs: (await shown) - started,
+      longestMs: Math.max(0, ...long),
+    };
   }, text);
 
 test("C5, M12: slow prose is text by 600 ms and never holds the main thread", { skip }, async () => {
   const { page, context, log } = await open();
   await page.evaluate(() => window.showProse(["warm"]));
   const outside = corporaMissing ? [] : hostileTexts().filter((one) => /redos|stack|hl-/.test(one.id));
-  const cases = [...ownCases().filter((one) => one.slow).map((one) => [one.id, textOf(one)]), ...outside.map((one) => [one.id, one.text])];
+  const cases = [
+    ...ownCases()
+      .filter((one) => one.slow)
+      .map((one) => [one.id, textOf(one)]),
+    ...outside.map((one) => [one.id, one.text]),
+  ];
   let fellBack = 0;
   for (const [id, text] of cases) {
     await page.evaluate(() => window.showProse([]));

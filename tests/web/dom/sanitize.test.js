@@ -26,19 +26,28 @@ async function drawn(nodes) {
   return section.querySelector(".prose");
 }
 
-const escape = (value) => value.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;").replace(/\u00a0/g, "&nbsp;");
+const escape = (value) =>
+  value
+    .replace(/&/g, "&amp;")
+    .replace(/</g, "&lt;")
+    .replace(/>/g, "&gt;")
+    .replace(/\u00a0/g, "&nbsp;");
 const serialised = (nodes) =>
   nodes
     .map((node) => {
       if (typeof node === "string") return escape(node);
-      const attrs = Object.entries(node.attrs).map(([name, value]) => ` ${name}="${value.replace(/&/g, "&amp;").replace(/"/g, "&quot;")}"`);
+      const attrs = Object.entries(node.attrs).map(
+        ([name, value]) => ` ${name}="${value.replace(/&/g, "&amp;").replace(/"/g, "&quot;")}"`,
+      );
       const open = `<${node.tag}${attrs.join("")}>`;
       return node.tag === "br" || node.tag === "hr" ? open : `${open}${serialised(node.children)}</${node.tag}>`;
     })
     .join("");
 
 // The written rule keeps only hljs* and language-* classes; this golden keeps any class on <pre>. The rule wins.
-const STRICTER = new Map([["<pre class=a onfocus=b><code class=\"hljs\">x</code></pre>", "<pre><code class=\"hljs\">x</code></pre>"]]);
+const STRICTER = new Map([
+  ['<pre class=a onfocus=b><code class="hljs">x</code></pre>', '<pre><code class="hljs">x</code></pre>'],
+]);
 
 test("the tree is exactly the golden one", { skip: corporaMissing }, () => {
   assert.ok(allowlistGoldens().length > 80);
@@ -49,7 +58,12 @@ test("the tree is exactly the golden one", { skip: corporaMissing }, () => {
 
 test("positive control: the checker sees what it must refuse", () => {
   const bad = dom.window.document.createElement("div");
-  for (const [tag, name, value] of [["img", "src", "x"], ["p", "id", "y"], ["a", "href", "javascript:x"], ["code", "class", "button"]]) {
+  for (const [tag, name, value] of [
+    ["img", "src", "x"],
+    ["p", "id", "y"],
+    ["a", "href", "javascript:x"],
+    ["code", "class", "button"],
+  ]) {
     const element = dom.window.document.createElement(tag);
     element.setAttribute(name, value);
     bad.append(element);
@@ -57,18 +71,22 @@ test("positive control: the checker sees what it must refuse", () => {
   assert.equal(violations(bad).length, 5);
 });
 
-test("C1: every public payload, as HTML and as Markdown, draws inside the allowlist", { skip: corporaMissing }, async () => {
-  const cases = xssCases();
-  assert.ok(cases.length > 1000);
-  for (const { source, title, payload } of cases) {
-    const trees = [treeOf(payload)];
-    if (payload.length < 4096) {
-      const made = markdownToHtml(payload);
-      if (made.ok) trees.push(treeOf(made.html));
+test(
+  "C1: every public payload, as HTML and as Markdown, draws inside the allowlist",
+  { skip: corporaMissing },
+  async () => {
+    const cases = xssCases();
+    assert.ok(cases.length > 1000);
+    for (const { source, title, payload } of cases) {
+      const trees = [treeOf(payload)];
+      if (payload.length < 4096) {
+        const made = markdownToHtml(payload);
+        if (made.ok) trees.push(treeOf(made.html));
+      }
+      for (const tree of trees) assert.deepEqual(violations(await drawn(tree)), [], `${source} ${title}`);
     }
-    for (const tree of trees) assert.deepEqual(violations(await drawn(tree)), [], `${source} ${title}`);
-  }
-});
+  },
+);
 
 test("C1: the project's own cases", async () => {
   for (const one of ownCases().filter((each) => !each.slow)) {
@@ -81,7 +99,9 @@ test("C1: the project's own cases", async () => {
 });
 
 test("links show their host, open apart and lose refused addresses", async () => {
-  const section = await drawn(treeOf('<a href="https://good@evil.example/">pay</a><a href="javascript:x">no</a><a href="#/runs/x">in</a>'));
+  const section = await drawn(
+    treeOf('<a href="https://good@evil.example/">pay</a><a href="javascript:x">no</a><a href="#/runs/x">in</a>'),
+  );
   const [pay, no, inside] = section.querySelectorAll("a");
   assert.equal(pay.rel, "noopener noreferrer");
   assert.equal(pay.target, "_blank");
@@ -104,7 +124,15 @@ test("the call stack is not the tree's depth", async () => {
 });
 
 test("names that shadow DOM properties steer nothing", () => {
-  for (const name of ["nextSibling", "firstChild", "parentNode", "localName", "namespaceURI", "nodeType", "getAttribute"]) {
+  for (const name of [
+    "nextSibling",
+    "firstChild",
+    "parentNode",
+    "localName",
+    "namespaceURI",
+    "nodeType",
+    "getAttribute",
+  ]) {
     assert.equal(serialised(treeOf(`<form><input name=${name}><p>in</p></form><p>after</p>`)), "<p>after</p>", name);
   }
   assert.equal(serialised(treeOf("<img name=body><p>kept</p>")), "<p>kept</p>");
@@ -118,10 +146,15 @@ test("text that equals a tag name is text after every redraw", async () => {
     init: 0,
     node: host,
     view: (turn) => h("section", { id: "swap" }, turn % 2 === 0 ? "code" : h("code", {}, "x")),
-    subscriptions: () => [[(dispatcher) => {
-      dispatch = dispatcher;
-      return () => {};
-    }, {}]],
+    subscriptions: () => [
+      [
+        (dispatcher) => {
+          dispatch = dispatcher;
+          return () => {};
+        },
+        {},
+      ],
+    ],
   });
   await frames(2);
   for (const wanted of ["<code>x</code>", "code", "<code>x</code>"]) {

@@ -18,7 +18,10 @@ export function violations(root) {
           if (!/^hljs/.test(token) && !/^language-/.test(token) && !OURS.has(token)) found.push(`class ${token}`);
         }
       }
-      if (name === "href" && !["http:", "https:", "mailto:"].includes(new URL(value, "http://console.test/").protocol)) {
+      if (
+        name === "href" &&
+        !["http:", "https:", "mailto:"].includes(new URL(value, "http://console.test/").protocol)
+      ) {
         found.push(`href ${value}`);
       }
       if (name === "rel" && value !== "noopener noreferrer") found.push(`rel ${value}`);

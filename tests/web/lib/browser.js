@@ -7,8 +7,14 @@ export const CHROMIUM = process.env.GUILDHALL_CHROMIUM ?? "/usr/bin/chromium";
 export const browserMissing = existsSync(CHROMIUM) ? false : `no Chromium at ${CHROMIUM} (apt-get install chromium)`;
 
 const ARGS = [
-  "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-  "--disable-background-networking", "--disable-component-update", "--disable-sync",
+  "--headless",
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-quic",
+  "--no-first-run",
+  "--disable-background-networking",
+  "--disable-component-update",
+  "--disable-sync",
 ];
 
 export const launch = () => chromium.launch({ executablePath: CHROMIUM, args: ARGS });

@@ -5,7 +5,18 @@ export const dom = new JSDOM("<!doctype html><html lang=en><body><div id=app></d
   url: "http://console.test/",
   pretendToBeVisual: true,
 });
-for (const name of ["document", "DOMParser", "Node", "CharacterData", "Element", "Document", "HTMLElement", "Event", "KeyboardEvent", "MouseEvent"]) {
+for (const name of [
+  "document",
+  "DOMParser",
+  "Node",
+  "CharacterData",
+  "Element",
+  "Document",
+  "HTMLElement",
+  "Event",
+  "KeyboardEvent",
+  "MouseEvent",
+]) {
   globalThis[name] = dom.window[name];
 }
 globalThis.window = dom.window;

@@ -14,11 +14,21 @@ const store = createMarkdownStore({
 app({
   init: { texts: [] },
   node: document.getElementById("app"),
-  view: (state) => h("main", { id: "app" }, state.texts.map((text) => h("section", {}, Prose(store, text)))),
-  subscriptions: () => [[(dispatcher) => {
-    dispatch = dispatcher;
-    return () => {};
-  }, {}]],
+  view: (state) =>
+    h(
+      "main",
+      { id: "app" },
+      state.texts.map((text) => h("section", {}, Prose(store, text))),
+    ),
+  subscriptions: () => [
+    [
+      (dispatcher) => {
+        dispatch = dispatcher;
+        return () => {};
+      },
+      {},
+    ],
+  ],
 });
 
 /** Shows `texts`, and answers when none is pending: [{state, reason}]. */

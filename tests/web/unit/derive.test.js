@@ -14,7 +14,11 @@ import { deriveNowCaption } from "../../../web/src/derive/now.js";
 import { parsePatch } from "../../../web/src/derive/patch.js";
 import { sequenceColumns, sequenceMessages, toMermaid } from "../../../web/src/derive/sequence.js";
 import { deriveTimeline } from "../../../web/src/derive/timeline.js";
-import { deriveOperationTooltip, deriveParticipantTooltip, deriveRoleTooltip } from "../../../web/src/derive/tooltip.js";
+import {
+  deriveOperationTooltip,
+  deriveParticipantTooltip,
+  deriveRoleTooltip,
+} from "../../../web/src/derive/tooltip.js";
 import { clock, count, duration, money, msOf } from "../../../web/src/format.js";
 import { formatRoute, parseRoute } from "../../../web/src/router.js";
 import { emptyForm } from "../../../web/src/state.js";
@@ -36,23 +40,44 @@ test("unknown numbers are a dash, never zero", () => {
   }
   assert.deepEqual([count(999), count(1500), count(41234), count(1.25e6)], ["999", "1.5k", "41k", "1.3M"]);
   assert.deepEqual([money(380000), money(1200), money(0)], ["$0.38", "$0.0012", "$0.00"]);
-  assert.deepEqual([duration(0.42), duration(245), duration(7380), clock(432)], ["0.4 s", "4 min 05 s", "2 h 03 min", "00:07:12"]);
+  assert.deepEqual(
+    [duration(0.42), duration(245), duration(7380), clock(432)],
+    ["0.4 s", "4 min 05 s", "2 h 03 min", "00:07:12"],
+  );
   assert.equal(msOf("2026-01-05T14:02:00Z"), Date.parse("2026-01-05T14:02:00Z"));
 });
 
 test("labels: config and roles first, words made of the id else, any value bounded", () => {
-  const labels = createLabels({ tools: [{ name: "run_shell", label: "Shell" }], reasons: { QuotaExceeded: "Full" } }, { roles: [{ name: "coder", label: "The Coder" }] });
-  assert.deepEqual([labels.tool("run_shell"), labels.role("coder"), labels.role("deep-reviewer"), labels.reason("QuotaExceeded"), labels.reason("NodeLost")], ["Shell", "The Coder", "Deep reviewer", "Full", "Node lost"]);
+  const labels = createLabels(
+    { tools: [{ name: "run_shell", label: "Shell" }], reasons: { QuotaExceeded: "Full" } },
+    { roles: [{ name: "coder", label: "The Coder" }] },
+  );
+  assert.deepEqual(
+    [
+      labels.tool("run_shell"),
+      labels.role("coder"),
+      labels.role("deep-reviewer"),
+      labels.reason("QuotaExceeded"),
+      labels.reason("NodeLost"),
+    ],
+    ["Shell", "The Coder", "Deep reviewer", "Full", "Node lost"],
+  );
   assert.equal(labels.participant("human"), "The human");
   for (const value of [null, undefined, {}, [], 3, "constructor", "__proto__"]) {
-    for (const name of ["role", "tool", "participant", "kind", "outcome", "status", "phase", "effect", "reason"]) assert.equal(typeof labels[name](value), "string");
+    for (const name of ["role", "tool", "participant", "kind", "outcome", "status", "phase", "effect", "reason"])
+      assert.equal(typeof labels[name](value), "string");
   }
   assert.equal(humanised("a\u202eb"), "A\\u{202e}b");
 });
 
 test("now caption follows the work and is made of labels only", () => {
   const captions = [3, 6, 14, 20].map((at) => deriveNowCaption(part(at), labelsOf(part(at)), null, NOW));
-  assert.deepEqual(captions, ["Planner is thinking", "Planner is using List files", "Coder is working", "Coder is using Edit file"]);
+  assert.deepEqual(captions, [
+    "Planner is thinking",
+    "Planner is using List files",
+    "Coder is working",
+    "Coder is using Edit file",
+  ]);
   const asking = foldAll(askingRun("u"));
   assert.equal(deriveNowCaption(asking, labelsOf(asking), null, NOW), "Planner asks a question");
   assert.match(deriveNowCaption(good(), labelsOf(good()), null, NOW), /^Succeeded after \d+ s$/);
@@ -63,18 +88,34 @@ test("now caption follows the work and is made of labels only", () => {
 
 test("cost strip: the ledger leads, the claim is compared once the run has ended", () => {
   const model = good();
-  const totals = { tokens: model.run.metrics.tokens, cachedPromptTokens: 1, outputTokens: model.run.metrics.outputTokens, costMicroUSD: 49000 };
+  const totals = {
+    tokens: model.run.metrics.tokens,
+    cachedPromptTokens: 1,
+    outputTokens: model.run.metrics.outputTokens,
+    costMicroUSD: 49000,
+  };
   assert.equal(deriveCostStrip(model, { totals }, NOW).claim, "");
-  assert.match(deriveCostStrip(model, { totals: { ...totals, costMicroUSD: 60000 } }, NOW).claim, /reported \$0\.05 .* ledger has \$0\.06/);
+  assert.match(
+    deriveCostStrip(model, { totals: { ...totals, costMicroUSD: 60000 } }, NOW).claim,
+    /reported \$0\.05 .* ledger has \$0\.06/,
+  );
   assert.equal(deriveCostStrip(part(20), { totals: { ...totals, costMicroUSD: 1 } }, NOW).claim, "");
   const strip = deriveCostStrip(model, null, NOW);
-  assert.deepEqual([strip.cost, strip.limit, strip.errors, strip.scripted, strip.fromLedger], ["$0.05", "$2.00", 1, true, false]);
+  assert.deepEqual(
+    [strip.cost, strip.limit, strip.errors, strip.scripted, strip.fromLedger],
+    ["$0.05", "$2.00", 1, true, false],
+  );
   model.run.metrics.costMicroUSD = null;
   assert.equal(deriveCostStrip(model, null, NOW).cost, "–");
 });
 
 test("the graph is the whole Guild, placed without overlap, the same at every event, wide and narrow", () => {
-  const place = (model, vertical) => layoutGraph(model.run, [...model.participants.values()].filter((one) => one.kind !== "tools"), vertical);
+  const place = (model, vertical) =>
+    layoutGraph(
+      model.run,
+      [...model.participants.values()].filter((one) => one.kind !== "tools"),
+      vertical,
+    );
   for (const vertical of [false, true]) {
     const first = place(part(1), vertical);
     assert.deepEqual(first, place(good(), vertical));
@@ -90,10 +131,17 @@ test("the graph is the whole Guild, placed without overlap, the same at every ev
 });
 
 test("a Guild of 16 roles that all delegate to each other is placed too", () => {
-  const roles = Array.from({ length: 16 }, (_, at) => ({ name: `r${at}`, tools: Array.from({ length: 32 }, (__, tool) => `t${tool}`), delegates: Array.from({ length: 16 }, (__, to) => `r${to}`) }));
+  const roles = Array.from({ length: 16 }, (_, at) => ({
+    name: `r${at}`,
+    tools: Array.from({ length: 32 }, (__, tool) => `t${tool}`),
+    delegates: Array.from({ length: 16 }, (__, to) => `r${to}`),
+  }));
   const model = guildModel({ entryRole: "r0", roles });
   declare(model, model.run.roles);
-  const { nodes, edges } = layoutGraph(model.run, [...model.participants.values()].filter((one) => one.kind !== "tools"));
+  const { nodes, edges } = layoutGraph(
+    model.run,
+    [...model.participants.values()].filter((one) => one.kind !== "tools"),
+  );
   assert.equal(nodes.length, 1 + 16 + 32);
   assert.ok(edges.length > 500 && edges.every((edge) => !edge.path.includes("NaN")));
 });
@@ -106,7 +154,10 @@ test("edge counts kept incrementally equal those counted afresh", () => {
     edgeStats(model);
   }
   assert.deepEqual([...edgeStats(model)], [...edgeStats(good())]);
-  assert.deepEqual({ ...edgeStats(model).get("role:coder>tool:run_shell"), lastOp: "" }, { count: 2, active: 0, errors: 1, lastOp: "", source: "role:coder", destination: "tool:run_shell" });
+  assert.deepEqual(
+    { ...edgeStats(model).get("role:coder>tool:run_shell"), lastOp: "" },
+    { count: 2, active: 0, errors: 1, lastOp: "", source: "role:coder", destination: "tool:run_shell" },
+  );
 });
 
 test("filter: keys, labels and words; only hides, else dims", () => {
@@ -128,9 +179,15 @@ test("errors go round, waiting is oldest first, missing events are said", () => 
   assert.equal(nextError(model, 0), failed);
   assert.equal(nextError(model, 999), failed);
   assert.equal(nextError(part(3), 0), "");
-  assert.deepEqual(waiting(foldAll(askingRun("u"))).map((one) => one.kind), ["question"]);
+  assert.deepEqual(
+    waiting(foldAll(askingRun("u"))).map((one) => one.kind),
+    ["question"],
+  );
   const holed = foldAll([goodRun()[0], goodRun()[4], { type: "unreadable" }]);
-  assert.deepEqual(honestyNotes(holed).map((note) => note.text), ["3 events are missing from the record", "1 unreadable line in the log"]);
+  assert.deepEqual(
+    honestyNotes(holed).map((note) => note.text),
+    ["3 events are missing from the record", "1 unreadable line in the log"],
+  );
 });
 
 test("tooltips: title and sections by kind; tool data is never prose", () => {
@@ -140,33 +197,90 @@ test("tooltips: title and sections by kind; tool data is never prose", () => {
   const events = goodRun().filter((event) => event.op === shell.id);
   const { title, sections } = deriveOperationTooltip(model, labels, shell.id, events);
   assert.equal(title, "Run shell");
-  assert.deepEqual(sections.filter((one) => one.kind !== "text").map((one) => [one.label, one.kind]), [["Input", "json"], ["Output", "code"]]);
+  assert.deepEqual(
+    sections.filter((one) => one.kind !== "text").map((one) => [one.label, one.kind]),
+    [
+      ["Input", "json"],
+      ["Output", "code"],
+    ],
+  );
   assert.ok(sections.some((one) => one.label === "Exit status" && one.value === "1"));
   const delegation = model.list.find((one) => one.kind === "delegation");
-  assert.deepEqual(deriveOperationTooltip(model, labels, delegation.id).sections.filter((one) => one.kind === "prose").map((one) => one.label), ["Brief", "Summary"]);
-  assert.equal(deriveRoleTooltip(model, labels, "coder").sections.find((one) => one.label === "May use").value, "Read file, Search files, Edit file, Write file, Run shell, Finish");
+  assert.deepEqual(
+    deriveOperationTooltip(model, labels, delegation.id)
+      .sections.filter((one) => one.kind === "prose")
+      .map((one) => one.label),
+    ["Brief", "Summary"],
+  );
+  assert.equal(
+    deriveRoleTooltip(model, labels, "coder").sections.find((one) => one.label === "May use").value,
+    "Read file, Search files, Edit file, Write file, Run shell, Finish",
+  );
   assert.equal(deriveParticipantTooltip(model, labels, "tool:run_shell").title, "Run shell");
   for (const id of ["", "o999", "tool:none", "constructor"]) {
-    for (const derive of [deriveOperationTooltip, deriveParticipantTooltip, deriveRoleTooltip]) assert.equal(typeof derive(model, labels, id).title, "string");
+    for (const derive of [deriveOperationTooltip, deriveParticipantTooltip, deriveRoleTooltip])
+      assert.equal(typeof derive(model, labels, id).title, "string");
   }
 });
 
 test("patch: files, line numbers, and any text at all", () => {
   const { files } = parsePatch(PATCH);
-  assert.deepEqual(files.map((file) => file.path), ["textkit/slug.py", "tests/test_slug.py", "Makefile"]);
-  assert.deepEqual(files[0].rows.filter((row) => row.kind === "add").map((row) => row.new), [16, 17]);
-  assert.deepEqual(files[0].rows.filter((row) => row.kind === "del").map((row) => row.old), [16, 17, 18]);
-  for (const odd of ["", "x", "+", "@@", "diff --git ", "@@ -1 +1 @@\n\\ No newline", "--- a\n+++ /dev/null\n", "\u0000\n\r\n"]) assert.ok(Array.isArray(parsePatch(odd).files));
+  assert.deepEqual(
+    files.map((file) => file.path),
+    ["textkit/slug.py", "tests/test_slug.py", "Makefile"],
+  );
+  assert.deepEqual(
+    files[0].rows.filter((row) => row.kind === "add").map((row) => row.new),
+    [16, 17],
+  );
+  assert.deepEqual(
+    files[0].rows.filter((row) => row.kind === "del").map((row) => row.old),
+    [16, 17, 18],
+  );
+  for (const odd of [
+    "",
+    "x",
+    "+",
+    "@@",
+    "diff --git ",
+    "@@ -1 +1 @@\n\\ No newline",
+    "--- a\n+++ /dev/null\n",
+    "\u0000\n\r\n",
+  ])
+    assert.ok(Array.isArray(parsePatch(odd).files));
   assert.equal(parsePatch("+\n".repeat(300000)).cut, true);
 });
 
 test("manifest: what is sent and what is shown say the same, and YAML cannot be broken out of", () => {
-  const form = { ...emptyForm(), namespace: "demo", guild: "repair", task: "line\n\n  - x: {{ y }}\nend", source: "archive", configMap: "src", strip: "1", dollars: "0.5", minutes: "10" };
-  assert.deepEqual(specOf(form), { guildRef: { name: "repair" }, task: form.task, workspace: { archive: { configMap: "src", key: "workspace.tar.gz", stripComponents: 1 } }, budget: { costMicroUSD: 500000, seconds: 600 } });
+  const form = {
+    ...emptyForm(),
+    namespace: "demo",
+    guild: "repair",
+    task: "line\n\n  - x: {{ y }}\nend",
+    source: "archive",
+    configMap: "src",
+    strip: "1",
+    dollars: "0.5",
+    minutes: "10",
+  };
+  assert.deepEqual(specOf(form), {
+    guildRef: { name: "repair" },
+    task: form.task,
+    workspace: { archive: { configMap: "src", key: "workspace.tar.gz", stripComponents: 1 } },
+    budget: { costMicroUSD: 500000, seconds: 600 },
+  });
   assert.match(manifestOf(form), /task: \|-\n    line\n\n      - x: \{\{ y \}\}\n    end\n/);
-  assert.equal(yaml({ a: "no", b: "1", c: "x: y", d: " lead", e: "a\u2028b\nc", f: "plain text" }), 'a: "no"\nb: "1"\nc: "x: y"\nd: " lead"\ne: "a\u2028b\\nc"\nf: plain text\n');
+  assert.equal(
+    yaml({ a: "no", b: "1", c: "x: y", d: " lead", e: "a\u2028b\nc", f: "plain text" }),
+    'a: "no"\nb: "1"\nc: "x: y"\nd: " lead"\ne: "a\u2028b\\nc"\nf: plain text\n',
+  );
   assert.deepEqual(formProblems(form), []);
-  assert.deepEqual(formProblems({ ...emptyForm(), source: "git", gitUrl: "file:///etc", dollars: "x", name: "Bad_" }).map((one) => one.field), ["namespace", "guild", "task", "name", "gitUrl", "dollars"]);
+  assert.deepEqual(
+    formProblems({ ...emptyForm(), source: "git", gitUrl: "file:///etc", dollars: "x", name: "Bad_" }).map(
+      (one) => one.field,
+    ),
+    ["namespace", "guild", "task", "name", "gitUrl", "dollars"],
+  );
 });
 
 test("timeline: idle is squeezed, spans keep their order and stay inside", () => {
@@ -174,7 +288,13 @@ test("timeline: idle is squeezed, spans keep their order and stay inside", () =>
   assert.deepEqual(lanes, ["role:planner", "role:coder", "role:reviewer"]);
   assert.ok(spans.every((span) => span.left >= 0 && span.left + span.width <= 1.0001));
   assert.equal(breaks.length, 0);
-  const late = { kind: "tool", source: "role:planner", destination: "tool:x", startedAt: "2026-01-05T18:00:00.000Z", endedAt: "2026-01-05T18:00:01.000Z" };
+  const late = {
+    kind: "tool",
+    source: "role:planner",
+    destination: "tool:x",
+    startedAt: "2026-01-05T18:00:00.000Z",
+    endedAt: "2026-01-05T18:00:01.000Z",
+  };
   assert.equal(deriveTimeline([...good().list, late], NOW, msOf).breaks.length, 1);
   assert.deepEqual(deriveTimeline([], NOW, msOf).spans, []);
 });
@@ -182,19 +302,46 @@ test("timeline: idle is squeezed, spans keep their order and stay inside", () =>
 test("sequence: calls and returns in order; Mermaid labels cannot break a line", () => {
   const model = good();
   const columns = sequenceColumns(model, labelsOf(model));
-  assert.deepEqual(columns.map((column) => column.label), ["The human", "Planner", "Coder", "Reviewer", "Warden", "Tools"]);
+  assert.deepEqual(
+    columns.map((column) => column.label),
+    ["The human", "Planner", "Coder", "Reviewer", "Warden", "Tools"],
+  );
   const messages = sequenceMessages(model, columns);
   assert.ok(messages.every((one, at) => at === 0 || messages[at - 1].seq <= one.seq));
   const hostile = createLabels(null, { roles: [{ name: "coder", label: "x\nend %% <script>;" }] });
-  for (const line of toMermaid(sequenceColumns(model, hostile), messages, hostile).split("\n").slice(1, -1)) assert.match(line, /^ {2}(participant p\d+ as|p\d+-?->>p\d+:) [\p{L}\p{N} ]+$/u);
+  for (const line of toMermaid(sequenceColumns(model, hostile), messages, hostile).split("\n").slice(1, -1))
+    assert.match(line, /^ {2}(participant p\d+ as|p\d+-?->>p\d+:) [\p{L}\p{N} ]+$/u);
 });
 
 test("routes: every state goes into the address and comes back; broken ones are Watch", () => {
-  const route = { screen: "watch", runId: "demo.fix-slug.v2", uid: UID, view: "changes", op: "o12", at: 30, q: "is:error x&y=z#", only: true, from: "" };
+  const route = {
+    screen: "watch",
+    runId: "demo.fix-slug.v2",
+    uid: UID,
+    view: "changes",
+    op: "o12",
+    at: 30,
+    q: "is:error x&y=z#",
+    only: true,
+    from: "",
+  };
   assert.deepEqual(parseRoute(formatRoute(route)), route);
-  for (const hash of ["", "#", "#/", "#/runs/%", "#/runs/../../x", "#/runs/A.b?at=-1&op=<b>&view=x", `#/runs/${"a".repeat(9000)}.b`, "#/nowhere?x"]) {
+  for (const hash of [
+    "",
+    "#",
+    "#/",
+    "#/runs/%",
+    "#/runs/../../x",
+    "#/runs/A.b?at=-1&op=<b>&view=x",
+    `#/runs/${"a".repeat(9000)}.b`,
+    "#/nowhere?x",
+  ]) {
     const parsed = parseRoute(hash);
-    assert.deepEqual([parsed.screen, parsed.runId, parsed.op, parsed.at, parsed.view], ["watch", "", "", null, "flow"], hash);
+    assert.deepEqual(
+      [parsed.screen, parsed.runId, parsed.op, parsed.at, parsed.view],
+      ["watch", "", "", null, "flow"],
+      hash,
+    );
   }
   assert.equal(parseRoute("#/history?q=x").screen, "history");
 });

@@ -8,7 +8,9 @@ import { modelFromWire, modelToWire, newModel } from "../../../web/src/model.js"
 import { shapesModule } from "../../../web/generate-shapes.mjs";
 
 const folder = new URL("../../golden/fold/", import.meta.url);
-const goldens = readdirSync(folder).filter((name) => name.endsWith(".json")).map((name) => JSON.parse(readFileSync(new URL(name, folder), "utf8")));
+const goldens = readdirSync(folder)
+  .filter((name) => name.endsWith(".json"))
+  .map((name) => JSON.parse(readFileSync(new URL(name, folder), "utf8")));
 
 function decoded(lines) {
   let after = 0;
@@ -45,14 +47,28 @@ test("a model served half-way goes on to the same end", () => {
 });
 
 test("folding the same events twice changes nothing", () => {
-  const events = decoded(goldens.find((one) => one.name === "whole-run").lines).filter((one) => one.type !== "unreadable");
+  const events = decoded(goldens.find((one) => one.name === "whole-run").lines).filter(
+    (one) => one.type !== "unreadable",
+  );
   const model = foldAll(events);
   const once = wireOf(model);
   assert.deepEqual(wireOf(foldAll(events, model)), once);
 });
 
 test("decoding is total", () => {
-  for (const line of ["", "null", "1", "[]", "{}", '{"type":"__proto__"}', '{"type":"constructor"}', "[".repeat(50000), '{"type":7}', "\u0000", "{".repeat(9999)]) {
+  for (const line of [
+    "",
+    "null",
+    "1",
+    "[]",
+    "{}",
+    '{"type":"__proto__"}',
+    '{"type":"constructor"}',
+    "[".repeat(50000),
+    '{"type":7}',
+    "\u0000",
+    "{".repeat(9999),
+  ]) {
     assert.equal(decodeLine(line).type, "unreadable", line.slice(0, 20));
   }
   for (const value of [null, undefined, 3, "x", [], () => 1]) assert.equal(decodeValue(value).type, "unreadable");
@@ -61,7 +77,10 @@ test("decoding is total", () => {
 
 test("event-shapes.js is generated from the contract's schema", () => {
   const schema = readFileSync(new URL("../../../contracts/schemas/event.schema.json", import.meta.url), "utf8");
-  assert.equal(readFileSync(new URL("../../../web/src/event-shapes.js", import.meta.url), "utf8"), shapesModule(schema));
+  assert.equal(
+    readFileSync(new URL("../../../web/src/event-shapes.js", import.meta.url), "utf8"),
+    shapesModule(schema),
+  );
 });
 
 test("an event costs the same at 40,000 as at 400", { skip: process.env.CI ? "timing; run by hand" : false }, () => {
@@ -70,7 +89,19 @@ test("an event costs the same at 40,000 as at 400", { skip: process.env.CI ? "ti
     const events = [started];
     for (let seq = 2; seq <= count; seq += 2) {
       const base = { v: 1, run: started.run, attempt: 1, ts: started.ts };
-      events.push({ ...base, seq, type: "tool.started", op: `o${seq}`, parent: "o1", source: "role:planner", destination: "tool:read_file", title: "r", call: "c", tool: "read_file", arguments: "{}" });
+      events.push({
+        ...base,
+        seq,
+        type: "tool.started",
+        op: `o${seq}`,
+        parent: "o1",
+        source: "role:planner",
+        destination: "tool:read_file",
+        title: "r",
+        call: "c",
+        tool: "read_file",
+        arguments: "{}",
+      });
       events.push({ ...base, seq: seq + 1, type: "tool.finished", op: `o${seq}`, outcome: "success", output: "x" });
     }
     const model = newModel();

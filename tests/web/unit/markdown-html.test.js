@@ -12,10 +12,13 @@ test("tables, strikethrough, lists and identifiers come out as written", () => {
 });
 
 test("fenced code of a named language is highlighted, of none or an unknown one is not", () => {
-  assert.match(html("```python\ndef f(): pass\n```"), /<code class="hljs language-python"><span class="hljs-keyword">def/);
+  assert.match(
+    html("```python\ndef f(): pass\n```"),
+    /<code class="hljs language-python"><span class="hljs-keyword">def/,
+  );
   assert.doesNotMatch(html("```\ndef f(): pass\n```"), /hljs-/);
   assert.doesNotMatch(html("```nosuchlanguage\ndef f(): pass\n```"), /hljs-/);
-  assert.match(html("```python title=\"x\"\nimport os\n```"), /hljs-keyword/);
+  assert.match(html('```python title="x"\nimport os\n```'), /hljs-keyword/);
 });
 
 test("code over its limit stays unhighlighted but whole", () => {

@@ -1,12 +1,37 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { attr, cut, hasHidden, isAllowedHref, linkTarget, listOf, numberOr, prettyJson, recordOf, reveal, text } from "../../../web/src/safe.js";
+import {
+  attr,
+  cut,
+  hasHidden,
+  isAllowedHref,
+  linkTarget,
+  listOf,
+  numberOr,
+  prettyJson,
+  recordOf,
+  reveal,
+  text,
+} from "../../../web/src/safe.js";
 import { corporaMissing, hostileTexts } from "../lib/corpora.js";
 
 const SCHEMES = ["http", "https", "mailto"];
 const NOT_STRINGS = [
-  null, undefined, 0, -1, NaN, Infinity, true, [], {}, [1, [2]], { type: 2, name: "script", props: { innerHTML: "x" }, children: [] },
-  () => "x", Symbol("x"), 10n, new Date(0),
+  null,
+  undefined,
+  0,
+  -1,
+  NaN,
+  Infinity,
+  true,
+  [],
+  {},
+  [1, [2]],
+  { type: 2, name: "script", props: { innerHTML: "x" }, children: [] },
+  () => "x",
+  Symbol("x"),
+  10n,
+  new Date(0),
 ];
 
 test("C2: text and attr give a string for anything at all", () => {
@@ -18,7 +43,10 @@ test("C2: text and attr give a string for anything at all", () => {
   const loop = {};
   loop.self = loop;
   assert.equal(text(loop), "[unreadable value]");
-  assert.deepEqual([listOf({ length: 3 }), recordOf([]), recordOf(null), numberOr("3"), numberOr(3)], [[], {}, {}, null, 3]);
+  assert.deepEqual(
+    [listOf({ length: 3 }), recordOf([]), recordOf(null), numberOr("3"), numberOr(3)],
+    [[], {}, {}, null, 3],
+  );
 });
 
 test("hidden characters are written out, ordinary ones are not", () => {
@@ -37,21 +65,37 @@ test("text is cut with the missing amount named, never inside a character", () =
 
 test("hostile strings reach a text node with nothing hidden in them", { skip: corporaMissing }, () => {
   for (const { id, text: raw } of hostileTexts()) {
-    assert.doesNotMatch(text(raw), /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00a0\u202a-\u202e\u2066-\u2069\u061c\u200b\u200c\u200e\u200f\ufeff\u00ad\u180e\u3164\u2028\u2029]|[\u{e0000}-\u{e007f}]/u, id);
+    assert.doesNotMatch(
+      text(raw),
+      /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00a0\u202a-\u202e\u2066-\u2069\u061c\u200b\u200c\u200e\u200f\ufeff\u00ad\u180e\u3164\u2028\u2029]|[\u{e0000}-\u{e007f}]/u,
+      id,
+    );
   }
 });
 
 test("JSON is recognised also inside a string, and only objects and arrays count", () => {
   assert.equal(prettyJson('{"path":"a"}'), '{\n  "path": "a"\n}');
   assert.equal(prettyJson({ a: [1] }), '{\n  "a": [\n    1\n  ]\n}');
-  for (const value of ["12", '"x"', "{broken", "", null, 3, true, "[".repeat(20000)]) assert.equal(prettyJson(value), null);
+  for (const value of ["12", '"x"', "{broken", "", null, 3, true, "[".repeat(20000)])
+    assert.equal(prettyJson(value), null);
 });
 
 test("schemes are read as a browser might read them", () => {
   for (const href of ["https://a", "HTTP://a", "mailto:a@b", "/x", "#x", "?q", "//a", "./a:b", "x/y:z", ""]) {
     assert.ok(isAllowedHref(href, SCHEMES), href);
   }
-  for (const href of ["javascript:x", " javascript:x", "java\tscript:x", "\u0001javascript:x", "\u200bjavascript:x", "javascript\u00ad:x", "\u00a0data:x", "file:///x", "a:b", "ftp://x"]) {
+  for (const href of [
+    "javascript:x",
+    " javascript:x",
+    "java\tscript:x",
+    "\u0001javascript:x",
+    "\u200bjavascript:x",
+    "javascript\u00ad:x",
+    "\u00a0data:x",
+    "file:///x",
+    "a:b",
+    "ftp://x",
+  ]) {
     assert.ok(!isAllowedHref(href, SCHEMES), JSON.stringify(href));
   }
 });

@@ -4,9 +4,20 @@ import { readFileSync, readdirSync } from "node:fs";
 
 const web = new URL("../../../web/", import.meta.url);
 const SINKS = [
-  /\binnerHTML\b/, /\bouterHTML\b/, /insertAdjacentHTML/, /document\.write/, /\beval\s*\(/, /new Function\b/,
-  /\bsrcdoc\b/, /createContextualFragment/, /setHTMLUnsafe/, /importScripts/, /highlightAuto/, /setFlavor/,
-  /set(?:Timeout|Interval)\s*\(\s*["'`]/, /localStorage.*token/i,
+  /\binnerHTML\b/,
+  /\bouterHTML\b/,
+  /insertAdjacentHTML/,
+  /document\.write/,
+  /\beval\s*\(/,
+  /new Function\b/,
+  /\bsrcdoc\b/,
+  /createContextualFragment/,
+  /setHTMLUnsafe/,
+  /importScripts/,
+  /highlightAuto/,
+  /setFlavor/,
+  /set(?:Timeout|Interval)\s*\(\s*["'`]/,
+  /localStorage.*token/i,
 ];
 
 function sources(folder = new URL("src/", web), prefix = "") {

@@ -31,7 +31,12 @@ function world(options = {}) {
         if (options.refuseStreams) return this.fail();
         this.readyState = 1;
         this.onopen?.({});
-        this.stop = backend.subscribe("demo.fix-slug", new URL(path, "http://x").searchParams.get("after"), (type, data, id) => this.dispatchEvent(new MessageEvent(type, { data: JSON.stringify(data), lastEventId: id ?? "" })));
+        this.stop = backend.subscribe(
+          "demo.fix-slug",
+          new URL(path, "http://x").searchParams.get("after"),
+          (type, data, id) =>
+            this.dispatchEvent(new MessageEvent(type, { data: JSON.stringify(data), lastEventId: id ?? "" })),
+        );
       }, 1);
     }
 
@@ -46,13 +51,22 @@ function world(options = {}) {
       this.stop?.();
     }
   }
-  const fast = { ...globalThis, EventSource: FakeSource, clearTimeout, setTimeout: (act, ms) => setTimeout(act, Math.min(ms, 5)) };
+  const fast = {
+    ...globalThis,
+    EventSource: FakeSource,
+    clearTimeout,
+    setTimeout: (act, ms) => setTimeout(act, Math.min(ms, 5)),
+  };
   const on = {
     flow: (flow) => {
       seen.flow += 1;
       seen.last = flow.model.run.lastSeq;
     },
-    events: (events) => seen.events.push(...events.map((event) => event.seq)), summary: () => { seen.summaries += 1; }, connection: ({ state }) => seen.connection.push(state),
+    events: (events) => seen.events.push(...events.map((event) => event.seq)),
+    summary: () => {
+      seen.summaries += 1;
+    },
+    connection: ({ state }) => seen.connection.push(state),
   };
   follower = follow("demo.fix-slug", "", on, fast);
   return { backend, seen, sources };
@@ -117,7 +131,8 @@ test("the end of a run closes the stream and shows the last state", async () => 
 test("garbage on the stream is unreadable rows, not a crash", async () => {
   const { seen, sources } = world();
   await until(() => seen.connection.includes("live"), "live");
-  for (const data of ["", "null", "{", '[1,{"type":"x"},null]', '{"a":1}']) sources[0].dispatchEvent(new MessageEvent("events", { data, lastEventId: "" }));
+  for (const data of ["", "null", "{", '[1,{"type":"x"},null]', '{"a":1}'])
+    sources[0].dispatchEvent(new MessageEvent("events", { data, lastEventId: "" }));
   await until(() => seen.events.length === 3, "three rows");
   assert.deepEqual(seen.events, [undefined, undefined, undefined]);
 });

@@ -33,5 +33,8 @@ test("the lock file names no registry host", () => {
   const lock = JSON.parse(readFileSync(new URL("../package-lock.json", import.meta.url), "utf8"));
   const packages = Object.values(lock.packages);
   assert.ok(packages.filter((one) => one.integrity).length > 10);
-  assert.deepEqual(packages.filter((one) => one.resolved !== undefined), []);
+  assert.deepEqual(
+    packages.filter((one) => one.resolved !== undefined),
+    [],
+  );
 });

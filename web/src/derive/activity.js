@@ -4,7 +4,12 @@ import { recordOf } from "../safe.js";
 /** A filter text as {role, tool, kind, is, words}. Unknown keys are words. Pure. */
 export function parseFilter(q) {
   const filter = { role: "", tool: "", kind: "", is: "", words: [] };
-  for (const part of String(q ?? "").toLowerCase().trim().split(/\s+/).filter(Boolean).slice(0, 20)) {
+  for (const part of String(q ?? "")
+    .toLowerCase()
+    .trim()
+    .split(/\s+/)
+    .filter(Boolean)
+    .slice(0, 20)) {
     const [key, value] = part.split(":", 2);
     if (value !== undefined && ["role", "tool", "kind", "is"].includes(key)) filter[key] = value;
     else filter.words.push(part);
@@ -18,18 +23,37 @@ export const isEmptyFilter = (filter) =>
 /** Whether one operation passes. Labels count as well as ids, so people may type what they see. */
 export function matches(operation, filter, labels) {
   const { source, destination, kind, outcome, title } = operation;
-  const holds = (needle, ...values) => values.some((value) => String(value ?? "").toLowerCase().includes(needle));
-  if (filter.role && !holds(filter.role, ...sideNames(source, "role", labels), ...sideNames(destination, "role", labels))) return false;
+  const holds = (needle, ...values) =>
+    values.some((value) =>
+      String(value ?? "")
+        .toLowerCase()
+        .includes(needle),
+    );
+  if (
+    filter.role &&
+    !holds(filter.role, ...sideNames(source, "role", labels), ...sideNames(destination, "role", labels))
+  )
+    return false;
   if (filter.tool && !holds(filter.tool, ...sideNames(destination, "tool", labels))) return false;
   if (filter.kind && !holds(filter.kind, kind)) return false;
   if (filter.is === "error" && outcome !== "error") return false;
   if (filter.is === "active" && outcome !== "active") return false;
   if (filter.is === "waiting" && (outcome !== "active" || (kind !== "question" && kind !== "approval"))) return false;
   return filter.words.every((word) =>
-    holds(word, title, kind, labels.participant(source), labels.participant(destination), operation.details, operation.result));
+    holds(
+      word,
+      title,
+      kind,
+      labels.participant(source),
+      labels.participant(destination),
+      operation.details,
+      operation.result,
+    ),
+  );
 }
 
-const sideNames = (id, kind, labels) => (id.startsWith(`${kind}:`) ? [id.slice(kind.length + 1), labels.participant(id)] : []);
+const sideNames = (id, kind, labels) =>
+  id.startsWith(`${kind}:`) ? [id.slice(kind.length + 1), labels.participant(id)] : [];
 
 // Plumbing that the header and the graph already show: no rows of their own unless somebody asks for them.
 const QUIET = new Set(["task"]);
@@ -73,15 +97,29 @@ export function nextError(model, fromSeq) {
 
 /** Operations that wait for a person, oldest first. */
 export const waiting = (model) =>
-  [...model.open.values()].filter((one) => one.kind === "question" || one.kind === "approval").sort((a, b) => a.firstSeq - b.firstSeq);
+  [...model.open.values()]
+    .filter((one) => one.kind === "question" || one.kind === "approval")
+    .sort((a, b) => a.firstSeq - b.firstSeq);
 
 /** What a Run's model can say of itself that a person must know before trusting it. */
 export function honestyNotes(model) {
   const run = recordOf(model.run);
   const notes = [];
   const missing = run.gaps.reduce((sum, gap) => sum + gap.last - gap.first + 1, 0);
-  if (missing > 0) notes.push({ tone: "warn", text: `${missing.toLocaleString("en")} ${missing === 1 ? "event is" : "events are"} missing from the record` });
-  if (run.unreadable > 0) notes.push({ tone: "warn", text: `${run.unreadable.toLocaleString("en")} unreadable ${run.unreadable === 1 ? "line" : "lines"} in the log` });
-  if (run.unknown > 0) notes.push({ tone: "info", text: `${run.unknown.toLocaleString("en")} ${run.unknown === 1 ? "event" : "events"} of a newer kind` });
+  if (missing > 0)
+    notes.push({
+      tone: "warn",
+      text: `${missing.toLocaleString("en")} ${missing === 1 ? "event is" : "events are"} missing from the record`,
+    });
+  if (run.unreadable > 0)
+    notes.push({
+      tone: "warn",
+      text: `${run.unreadable.toLocaleString("en")} unreadable ${run.unreadable === 1 ? "line" : "lines"} in the log`,
+    });
+  if (run.unknown > 0)
+    notes.push({
+      tone: "info",
+      text: `${run.unknown.toLocaleString("en")} ${run.unknown === 1 ? "event" : "events"} of a newer kind`,
+    });
   return notes;
 }

@@ -1,10 +1,18 @@
 // The Flow graph's geometry: the whole Guild, placed before anything runs. Deterministic, so nodes never move.
 
 const SIZE = {
-  human: { w: 152, h: 60 }, role: { w: 188, h: 72 }, handler: { w: 188, h: 60 }, tool: { w: 148, h: 34 }, tools: { w: 148, h: 34 },
+  human: { w: 152, h: 60 },
+  role: { w: 188, h: 72 },
+  handler: { w: 188, h: 60 },
+  tool: { w: 148, h: 34 },
+  tools: { w: 148, h: 34 },
 };
 const NARROW = {
-  human: { w: 152, h: 56 }, role: { w: 172, h: 64 }, handler: { w: 172, h: 56 }, tool: { w: 148, h: 34 }, tools: { w: 148, h: 34 },
+  human: { w: 152, h: 56 },
+  role: { w: 172, h: 64 },
+  handler: { w: 172, h: 56 },
+  tool: { w: 148, h: 34 },
+  tools: { w: 148, h: 34 },
 };
 const GAP = { layer: 104, row: 26, tool: 10 };
 const NARROW_LAYER = 56;
@@ -54,7 +62,9 @@ function depthsOf(run, faces) {
 }
 
 function placed({ human, roles, handlers, tools }, vertical) {
-  const columns = [human, ...roles].filter((column) => column.length > 0).map((column) => ({ items: column, gap: GAP.row }));
+  const columns = [human, ...roles]
+    .filter((column) => column.length > 0)
+    .map((column) => ({ items: column, gap: GAP.row }));
   const perBand = vertical ? TOOLS_PER_ROW : TOOLS_PER_COLUMN;
   const layerGap = vertical ? NARROW_LAYER : GAP.layer;
   for (let at = 0; at < tools.length; at += perBand) {
@@ -80,7 +90,14 @@ function placed({ human, roles, handlers, tools }, vertical) {
 
 const across = (one, vertical) => sizeOf(one.kind, vertical)[vertical ? "w" : "h"];
 const lengthwise = (one, vertical) => sizeOf(one.kind, vertical)[vertical ? "h" : "w"];
-const nodeAt = (one, x, y, vertical) => ({ id: one.id, kind: one.kind, role: one.role ?? "", x, y, ...sizeOf(one.kind, vertical) });
+const nodeAt = (one, x, y, vertical) => ({
+  id: one.id,
+  kind: one.kind,
+  role: one.role ?? "",
+  x,
+  y,
+  ...sizeOf(one.kind, vertical),
+});
 
 function bounded(size) {
   const right = Math.max(200, ...size.nodes.map((node) => node.x + node.w));
@@ -120,7 +137,12 @@ export function edgeBetween(from, to, vertical = false, nodes = []) {
   const reach = Math.max(28, (vertical ? Math.abs(b.y - a.y) : Math.abs(b.x - a.x)) / 2);
   const [ca, cb] = [bent(a, reach), bent(b, reach)];
   const axis = vertical ? "x" : "y";
-  const arch = archOver(a, b, nodes.filter((node) => node !== from && node !== to), vertical);
+  const arch = archOver(
+    a,
+    b,
+    nodes.filter((node) => node !== from && node !== to),
+    vertical,
+  );
   if (arch !== null) {
     const along = vertical ? "y" : "x";
     const span = b[along] - a[along];
@@ -129,9 +151,12 @@ export function edgeBetween(from, to, vertical = false, nodes = []) {
   }
   const n = (value) => Math.round(value * 10) / 10;
   return {
-    id: `${from.id}>${to.id}`, from: from.id, to: to.id,
+    id: `${from.id}>${to.id}`,
+    from: from.id,
+    to: to.id,
     path: `M${n(a.x)} ${n(a.y)}C${n(ca.x)} ${n(ca.y)} ${n(cb.x)} ${n(cb.y)} ${n(b.x)} ${n(b.y)}`,
-    labelX: n((a.x + 3 * ca.x + 3 * cb.x + b.x) / 8), labelY: n((a.y + 3 * ca.y + 3 * cb.y + b.y) / 8),
+    labelX: n((a.x + 3 * ca.x + 3 * cb.x + b.x) / 8),
+    labelY: n((a.y + 3 * ca.y + 3 * cb.y + b.y) / 8),
   };
 }
 

@@ -3,14 +3,17 @@ import { duration, secondsBetween } from "../format.js";
 import { table } from "../safe.js";
 
 const PHASE_WORDS = table({
-  Pending: "Waiting to be looked at", Queued: "Waiting for a place to run", Preparing: "Preparing the workspace and proving its isolation",
+  Pending: "Waiting to be looked at",
+  Queued: "Waiting for a place to run",
+  Preparing: "Preparing the workspace and proving its isolation",
 });
 const ORDER = ["approval", "question", "tool", "inquiry", "model", "delegation", "task"];
 
 /** The caption of a model, e.g. "Reviewer is using Run shell". `summary` is the Run's summary, if known. Pure. */
 export function deriveNowCaption(model, labels, summary, nowMs) {
   const { run } = model;
-  if (run.endedAt !== undefined || ["succeeded", "failed", "cancelled"].includes(run.status)) return endCaption(run, labels, nowMs);
+  if (run.endedAt !== undefined || ["succeeded", "failed", "cancelled"].includes(run.status))
+    return endCaption(run, labels, nowMs);
   if (run.status === "pending") return PHASE_WORDS[summary?.phase] ?? "Waiting for the first event";
   const operation = mostTelling(model.open.values());
   if (operation === null) return "Between two steps";
@@ -29,7 +32,11 @@ function mostTelling(open) {
   for (const operation of open) {
     const rank = ORDER.indexOf(operation.kind);
     if (rank < 0) continue;
-    if (best === null || rank < ORDER.indexOf(best.kind) || (rank === ORDER.indexOf(best.kind) && operation.firstSeq > best.firstSeq)) {
+    if (
+      best === null ||
+      rank < ORDER.indexOf(best.kind) ||
+      (rank === ORDER.indexOf(best.kind) && operation.firstSeq > best.firstSeq)
+    ) {
       best = operation;
     }
   }

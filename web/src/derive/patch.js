@@ -32,7 +32,8 @@ export function parsePatch(patch) {
     } else if (at === null) {
       const named = /^\+\+\+ (?:b\/)?(.+)$/.exec(line);
       if (named !== null && named[1] !== "/dev/null") file.path = named[1];
-      else if (!line.startsWith("--- ") && !line.startsWith("index ") && line !== "") file.rows.push({ kind: "meta", text: line, old: null, new: null });
+      else if (!line.startsWith("--- ") && !line.startsWith("index ") && line !== "")
+        file.rows.push({ kind: "meta", text: line, old: null, new: null });
     } else file.rows.push(rowOf(line, at));
   }
   return { files, cut: left < 0 };

@@ -4,7 +4,8 @@
 export function sequenceColumns(model, labels) {
   const columns = [];
   for (const one of model.participants.values()) {
-    if (one.kind === "human" || one.kind === "role" || one.kind === "handler") columns.push({ id: one.id, label: labels.participant(one.id) });
+    if (one.kind === "human" || one.kind === "role" || one.kind === "handler")
+      columns.push({ id: one.id, label: labels.participant(one.id) });
   }
   if (model.participants.has("tools")) columns.push({ id: "tools", label: labels.participant("tools") });
   return columns;
@@ -23,14 +24,21 @@ export function sequenceMessages(model, columns) {
     const to = columnOf(operation.destination);
     if (from < 0 || to < 0) continue;
     messages.push({ operation, from, to, returning: false, seq: operation.firstSeq });
-    if (operation.endedAt !== undefined && from !== to) messages.push({ operation, from: to, to: from, returning: true, seq: operation.lastSeq });
+    if (operation.endedAt !== undefined && from !== to)
+      messages.push({ operation, from: to, to: from, returning: true, seq: operation.lastSeq });
   }
   return messages.sort((a, b) => a.seq - b.seq || Number(a.returning) - Number(b.returning));
 }
 
 /** The class of a message: flowing while it runs, error, or returning. */
 export const messageClass = ({ operation, returning }) =>
-  operation.outcome === "error" ? "seq-message--error" : operation.outcome === "active" ? "seq-message--flowing" : returning ? "seq-message--returning" : "";
+  operation.outcome === "error"
+    ? "seq-message--error"
+    : operation.outcome === "active"
+      ? "seq-message--flowing"
+      : returning
+        ? "seq-message--returning"
+        : "";
 
 /** The same as Mermaid text; labels are reduced to letters, digits and spaces, so that none can break a line. */
 export function toMermaid(columns, messages, labels) {
@@ -38,7 +46,9 @@ export function toMermaid(columns, messages, labels) {
   const lines = ["sequenceDiagram", ...columns.map((column, at) => `  participant p${at} as ${safe(column.label)}`)];
   for (const { operation, from, to, returning } of messages.slice(0, 2000)) {
     const word = operation.kind === "tool" ? labels.participant(operation.destination) : labels.kind(operation.kind);
-    lines.push(`  p${from}${returning ? "-->>" : "->>"}p${to}: ${safe(returning ? labels.outcome(operation.outcome) : word)}`);
+    lines.push(
+      `  p${from}${returning ? "-->>" : "->>"}p${to}: ${safe(returning ? labels.outcome(operation.outcome) : word)}`,
+    );
   }
   return `${lines.join("\n")}\n`;
 }

@@ -15,17 +15,29 @@ export function deriveTimeline(list, nowMs, msOf, most = 4000) {
     timed.push({ operation, start, end: Math.max(start, msOf(operation.endedAt) ?? nowMs) });
   }
   if (timed.length === 0) return { spans: [], lanes: [], breaks: [], totalMs: 0, left: 0 };
-  const scale = squeezed(timed.filter((one) => one.operation.kind !== "delegation").concat(timed.filter((one) => one.operation.kind === "delegation").flatMap(edgesOnly)));
+  const scale = squeezed(
+    timed
+      .filter((one) => one.operation.kind !== "delegation")
+      .concat(timed.filter((one) => one.operation.kind === "delegation").flatMap(edgesOnly)),
+  );
   const lanes = [...new Set(timed.map(laneOf))];
   const spans = timed.map((one) => {
     const left = scale.at(one.start);
-    return { operation: one.operation, left, width: Math.max(0, scale.at(one.end) - left), lane: lanes.indexOf(laneOf(one)) };
+    return {
+      operation: one.operation,
+      left,
+      width: Math.max(0, scale.at(one.end) - left),
+      lane: lanes.indexOf(laneOf(one)),
+    };
   });
   return { spans, lanes, breaks: scale.breaks, totalMs: scale.totalMs, left: Math.max(0, list.length - most) };
 }
 
 const laneOf = ({ operation }) => (operation.kind === "delegation" ? operation.destination : operation.source);
-const edgesOnly = ({ operation, start, end }) => [{ operation, start, end: start }, { operation, start: end, end }];
+const edgesOnly = ({ operation, start, end }) => [
+  { operation, start, end: start },
+  { operation, start: end, end },
+];
 
 function squeezed(timed) {
   const busy = merged(timed);
@@ -44,7 +56,11 @@ function squeezed(timed) {
     total += end - start;
   });
   const whole = Math.max(1, total);
-  return { at: (ms) => positionIn(pieces, ms) / whole, breaks: breaks.map((one) => ({ ...one, at: one.at / whole })), totalMs: total };
+  return {
+    at: (ms) => positionIn(pieces, ms) / whole,
+    breaks: breaks.map((one) => ({ ...one, at: one.at / whole })),
+    totalMs: total,
+  };
 }
 
 function positionIn(pieces, ms) {

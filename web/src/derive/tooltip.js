@@ -35,8 +35,14 @@ function metricLines({ tokens, cachedPromptTokens, outputTokens, costMicroUSD })
 }
 
 const PROSE_LABELS = table({
-  task: ["Task", "Result"], delegation: ["Brief", "Summary"], model: ["Asked", "Said"], question: ["Question", "Answer"],
-  approval: ["Asked for", "Decision"], inquiry: ["Asked", "Answer"], interrupt: ["Message", "Reply"], result: ["Result", "Result"],
+  task: ["Task", "Result"],
+  delegation: ["Brief", "Summary"],
+  model: ["Asked", "Said"],
+  question: ["Question", "Answer"],
+  approval: ["Asked for", "Decision"],
+  inquiry: ["Asked", "Answer"],
+  interrupt: ["Message", "Reply"],
+  result: ["Result", "Result"],
 });
 
 function contentOf(operation, labels, events) {
@@ -45,7 +51,8 @@ function contentOf(operation, labels, events) {
   const finished = events.find((event) => event.type === "model.finished");
   const sections = [];
   if (operation.details) sections.push(formatTooltipContent(input, operation.details));
-  if (operation.result || finished?.text) sections.push(formatTooltipContent(output, finished?.text || operation.result));
+  if (operation.result || finished?.text)
+    sections.push(formatTooltipContent(output, finished?.text || operation.result));
   for (const call of finished?.calls ?? []) sections.push(line("Calls", labels.tool(call.name)));
   if (finished?.error) sections.push(formatTooltipContent("Error", finished.error.message));
   return sections;
@@ -55,16 +62,21 @@ function contentOf(operation, labels, events) {
 function toolContent(operation, events) {
   const started = events.find((event) => event.type === "tool.started");
   const finished = events.find((event) => event.type === "tool.finished");
-  const progress = events.filter((event) => event.type === "tool.progress").map((event) => event.text).join("");
+  const progress = events
+    .filter((event) => event.type === "tool.progress")
+    .map((event) => event.text)
+    .join("");
   const sections = operation.title ? [line("Summary", operation.title)] : [];
   if (started) {
     sections.push(dataSection(started.argumentsCut ? "Input (cut)" : "Input", started.arguments));
   }
   if (finished) {
-    if (finished.exitCode !== undefined && finished.exitCode !== null) sections.push(line("Exit status", String(finished.exitCode)));
+    if (finished.exitCode !== undefined && finished.exitCode !== null)
+      sections.push(line("Exit status", String(finished.exitCode)));
     if (finished.errorCode) sections.push(line("Error", finished.errorCode));
     if (finished.output) sections.push(dataSection("Output", finished.output));
-    if (finished.omittedBytes > 0) sections.push(line("Not shown", `${finished.omittedBytes.toLocaleString("en")} bytes were cut`));
+    if (finished.omittedBytes > 0)
+      sections.push(line("Not shown", `${finished.omittedBytes.toLocaleString("en")} bytes were cut`));
   } else if (progress) sections.push(dataSection("Output so far", progress));
   return sections;
 }
@@ -84,7 +96,13 @@ export function formatTooltipContent(label, value) {
 export function deriveParticipantTooltip(model, labels, id) {
   const one = model.participants.get(id);
   if (one === undefined) return { title: labels.participant(id), sections: [] };
-  const KIND = table({ human: "Person", role: "Role", handler: "Handler: woken by events, watches over the others", tool: "Tool", tools: "All tools" });
+  const KIND = table({
+    human: "Person",
+    role: "Role",
+    handler: "Handler: woken by events, watches over the others",
+    tool: "Tool",
+    tools: "All tools",
+  });
   const sections = [line("Kind", KIND[one.kind] ?? one.kind)];
   if (one.kind === "tool") sections.push(line("Effect", labels.effect(id.slice(5))));
   sections.push(line("Called", `${one.invocations.toLocaleString("en")} times`));

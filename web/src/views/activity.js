@@ -19,10 +19,24 @@ export function windowOf(top, height, total, rowPx) {
 export const FilterBar = (state) =>
   h("div", { class: "filter" }, [
     h("label", { class: "find" }, [
-      Icon("search", 14), h("span", { class: "visually-hidden" }, "Filter steps"),
-      h("input", { id: "find", type: "search", value: state.route.q, placeholder: "role:  tool:  is:error  text…", oninput: [SetFilter, inputValue], autocomplete: "off", spellcheck: "false", maxlength: 200 }),
+      Icon("search", 14),
+      h("span", { class: "visually-hidden" }, "Filter steps"),
+      h("input", {
+        id: "find",
+        type: "search",
+        value: state.route.q,
+        placeholder: "role:  tool:  is:error  text…",
+        oninput: [SetFilter, inputValue],
+        autocomplete: "off",
+        spellcheck: "false",
+        maxlength: 200,
+      }),
     ]),
-    state.route.q !== "" && h("label", { class: "check" }, [h("input", { type: "checkbox", checked: state.route.only, onchange: ToggleOnly }), "matches only"]),
+    state.route.q !== "" &&
+      h("label", { class: "check" }, [
+        h("input", { type: "checkbox", checked: state.route.only, onchange: ToggleOnly }),
+        "matches only",
+      ]),
   ]);
 
 export function Activity(state) {
@@ -33,13 +47,45 @@ export function Activity(state) {
   return h("section", { class: "activity", "aria-label": "Steps" }, [
     h("div", { class: "activity-head" }, [
       h("h2", {}, "Steps"),
-      h("span", { class: "hint" }, state.route.q ? `${hits.toLocaleString("en")} of ${rows.length.toLocaleString("en")} match` : `${rows.length.toLocaleString("en")}`),
-      !follow && state.route.at === null && Button({ action: FollowList, icon: "down", label: "Follow", small: true, tone: fresh > 0 ? "primary" : "quiet" }, fresh > 0 ? `${fresh.toLocaleString("en")} new` : "Follow"),
+      h(
+        "span",
+        { class: "hint" },
+        state.route.q
+          ? `${hits.toLocaleString("en")} of ${rows.length.toLocaleString("en")} match`
+          : `${rows.length.toLocaleString("en")}`,
+      ),
+      !follow &&
+        state.route.at === null &&
+        Button(
+          { action: FollowList, icon: "down", label: "Follow", small: true, tone: fresh > 0 ? "primary" : "quiet" },
+          fresh > 0 ? `${fresh.toLocaleString("en")} new` : "Follow",
+        ),
     ]),
-    h("div", { class: "activity-scroll", onscroll: [ListScrolled, scrolled], tabindex: "0", role: "listbox", "aria-label": "Steps of the run", ...(state.route.op ? { "aria-activedescendant": `row-${attr(state.route.op)}` } : {}) }, [
-      rows.length === 0 && h("div", { key: "empty" }, Empty("No steps yet", state.route.q ? "Nothing matches the filter." : "")),
-      h("div", { class: "activity-space", key: "space", role: "presentation", style: { height: `${rows.length * ROW_PX}px` } }, rows.slice(first, last).map((row, index) => Row(state, row, first + index))),
-    ]),
+    h(
+      "div",
+      {
+        class: "activity-scroll",
+        onscroll: [ListScrolled, scrolled],
+        tabindex: "0",
+        role: rows.length > 0 ? "listbox" : "region",
+        "aria-label": "Steps of the run",
+        ...(state.route.op ? { "aria-activedescendant": `row-${attr(state.route.op)}` } : {}),
+      },
+      [
+        rows.length === 0 &&
+          h("div", { key: "empty" }, Empty("No steps yet", state.route.q ? "Nothing matches the filter." : "")),
+        h(
+          "div",
+          {
+            class: "activity-space",
+            key: "space",
+            role: "presentation",
+            style: { height: `${rows.length * ROW_PX}px` },
+          },
+          rows.slice(first, last).map((row, index) => Row(state, row, first + index)),
+        ),
+      ],
+    ),
   ]);
 }
 
@@ -47,19 +93,39 @@ function Row(state, { operation, hit }, index) {
   const { labels } = state;
   const on = operation.id === state.route.op;
   const { metrics } = operation;
-  return h("div", {
-    key: operation.id, id: `row-${attr(operation.id)}`, class: ["row", `row--${operation.outcome}`, !hit && "row--dim", on && "is-active"].filter(Boolean),
-    role: "option", "aria-selected": on ? "true" : "false", "data-operation": attr(operation.id), onclick: [Select, operation.id],
-    style: { top: `${index * ROW_PX}px`, "--depth": String(Math.min(6, Math.max(0, operation.stack.length - 1))) },
-  }, [
-    h("time", {}, timeOfDay(operation.startedAt)),
-    h("span", { class: "row-kind", title: labels.kind(operation.kind) }, Icon(operation.kind, 14)),
-    h("span", { class: "row-who" }, [labels.participant(operation.source), operation.source !== operation.destination && h("span", { class: "row-arrow" }, " → "), operation.source !== operation.destination && labels.participant(operation.destination)]),
-    h("span", { class: "row-title" }, titleOf(operation, labels)),
-    h("span", { class: "row-cost" }, metrics.tokens + metrics.outputTokens > 0 ? money(metrics.costMicroUSD) : ""),
-    h("span", { class: "row-took" }, operation.endedAt === undefined ? "…" : metrics.elapsedSeconds > 0 ? duration(metrics.elapsedSeconds) : ""),
-    h("span", { class: `row-outcome row-outcome--${operation.outcome}` }, [Icon(operation.outcome, 13), h("span", { class: "visually-hidden" }, labels.outcome(operation.outcome))]),
-  ]);
+  return h(
+    "div",
+    {
+      key: operation.id,
+      id: `row-${attr(operation.id)}`,
+      class: ["row", `row--${operation.outcome}`, !hit && "row--dim", on && "is-active"].filter(Boolean),
+      role: "option",
+      "aria-selected": on ? "true" : "false",
+      "data-operation": attr(operation.id),
+      onclick: [Select, operation.id],
+      style: { top: `${index * ROW_PX}px`, "--depth": String(Math.min(6, Math.max(0, operation.stack.length - 1))) },
+    },
+    [
+      h("time", {}, timeOfDay(operation.startedAt)),
+      h("span", { class: "row-kind", title: labels.kind(operation.kind) }, Icon(operation.kind, 14)),
+      h("span", { class: "row-who" }, [
+        labels.participant(operation.source),
+        operation.source !== operation.destination && h("span", { class: "row-arrow" }, " → "),
+        operation.source !== operation.destination && labels.participant(operation.destination),
+      ]),
+      h("span", { class: "row-title" }, titleOf(operation, labels)),
+      h("span", { class: "row-cost" }, metrics.tokens + metrics.outputTokens > 0 ? money(metrics.costMicroUSD) : ""),
+      h(
+        "span",
+        { class: "row-took" },
+        operation.endedAt === undefined ? "…" : metrics.elapsedSeconds > 0 ? duration(metrics.elapsedSeconds) : "",
+      ),
+      h("span", { class: `row-outcome row-outcome--${operation.outcome}` }, [
+        Icon(operation.outcome, 13),
+        h("span", { class: "visually-hidden" }, labels.outcome(operation.outcome)),
+      ]),
+    ],
+  );
 }
 
 // A model call says more by its first words than by the name of its model.

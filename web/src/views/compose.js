@@ -8,29 +8,68 @@ import { Icon } from "./icons.js";
 import { Button, Chip, Problem } from "./parts.js";
 import { Prose } from "./prose.js";
 
-const set = (field) => [SetField, (event) => ({ field, value: event.target.type === "checkbox" ? event.target.checked : event.target.value })];
+const set = (field) => [
+  SetField,
+  (event) => ({ field, value: event.target.type === "checkbox" ? event.target.checked : event.target.value }),
+];
 
 export function Compose(state, store) {
   const form = state.compose;
   const problems = form.showProblems ? new Map(formProblems(form).map((one) => [one.field, one.message])) : new Map();
   return h("main", { class: "compose" }, [
-    h("form", { class: ["compose-form", form.busy !== "" && "is-busy"].filter(Boolean), "aria-busy": form.busy !== "" ? "true" : "false", onsubmit: [Submit, (event) => { event.preventDefault(); return false; }] }, [
-      h("h1", {}, "New run"),
-      TaskField(form, problems, store),
-      h("div", { class: "field-row" }, [NamespaceField(state, form, problems), Field({ field: "name", label: "Name", hint: "left out: one is made", value: form.name, problems })]),
-      GuildField(state, form, problems),
-      WorkspaceFields(form, problems),
-      BudgetFields(form, problems),
-      h("fieldset", {}, [h("legend", {}, "How it runs"), h("div", { class: "field-row" }, [
-        Select("mode", "Mode", form.mode, [["interactive", "Interactive: may ask you"], ["scheduled", "Scheduled: asks nobody"]]),
-        ImageField(state, form, problems),
-      ]), h("label", { class: "check" }, [h("input", { type: "checkbox", checked: form.private, onchange: set("private") }), "Private: nothing is kept after it ends"])]),
-      h("div", { class: "compose-acts" }, [
-        Button({ action: [Submit, true], icon: "shield", label: form.busy === "dry" ? "Checking…" : "Check with the cluster", disabled: form.busy !== "" }),
-        h("button", { type: "submit", class: "button button--primary", disabled: form.busy !== "" }, [Icon("running", 16), h("span", {}, form.busy === "create" ? "Starting…" : "Start the run")]),
-      ]),
-      form.problem && Problem(form.problem),
-    ]),
+    h(
+      "form",
+      {
+        class: ["compose-form", form.busy !== "" && "is-busy"].filter(Boolean),
+        novalidate: "",
+        "aria-busy": form.busy !== "" ? "true" : "false",
+        onsubmit: [
+          Submit,
+          (event) => {
+            event.preventDefault();
+            return false;
+          },
+        ],
+      },
+      [
+        h("h1", {}, "New run"),
+        TaskField(form, problems, store),
+        h("div", { class: "field-row" }, [
+          NamespaceField(state, form, problems),
+          Field({ field: "name", label: "Name", hint: "left out: one is made", value: form.name, problems }),
+        ]),
+        GuildField(state, form, problems),
+        WorkspaceFields(form, problems),
+        BudgetFields(form, problems),
+        h("fieldset", {}, [
+          h("legend", {}, "How it runs"),
+          h("div", { class: "field-row" }, [
+            Select("mode", "Mode", form.mode, [
+              ["interactive", "Interactive: may ask you"],
+              ["scheduled", "Scheduled: asks nobody"],
+            ]),
+            ImageField(state, form, problems),
+          ]),
+          h("label", { class: "check" }, [
+            h("input", { type: "checkbox", checked: form.private, onchange: set("private") }),
+            "Private: nothing is kept after it ends",
+          ]),
+        ]),
+        h("div", { class: "compose-acts" }, [
+          Button({
+            action: [Submit, true],
+            icon: "shield",
+            label: form.busy === "dry" ? "Checking…" : "Check with the cluster",
+            disabled: form.busy !== "",
+          }),
+          h("button", { type: "submit", class: "button button--primary", disabled: form.busy !== "" }, [
+            Icon("running", 16),
+            h("span", {}, form.busy === "create" ? "Starting…" : "Start the run"),
+          ]),
+        ]),
+        form.problem && Problem(form.problem),
+      ],
+    ),
     Beside(state, form),
   ]);
 }
@@ -38,9 +77,22 @@ export function Compose(state, store) {
 function TaskField(form, problems, store) {
   return h("div", { class: "field" }, [
     h("label", { for: "compose-task" }, "Task"),
-    h("textarea", { id: "compose-task", rows: 9, value: form.task, oninput: set("task"), placeholder: "What should be done? Markdown is welcome.", "aria-invalid": problems.has("task") ? "true" : "false", "aria-describedby": "compose-task-note" }),
-    h("p", { id: "compose-task-note", class: problems.has("task") ? "field-error" : "hint" }, problems.get("task") ?? `${new TextEncoder().encode(form.task).length.toLocaleString("en")} of 65,536 bytes`),
-    form.task.trim() !== "" && h("details", { class: "preview", open: true }, [h("summary", {}, "Preview"), Prose(store, form.task)]),
+    h("textarea", {
+      id: "compose-task",
+      rows: 9,
+      value: form.task,
+      oninput: set("task"),
+      placeholder: "What should be done? Markdown is welcome.",
+      "aria-invalid": problems.has("task") ? "true" : "false",
+      "aria-describedby": "compose-task-note",
+    }),
+    h(
+      "p",
+      { id: "compose-task-note", class: problems.has("task") ? "field-error" : "hint" },
+      problems.get("task") ?? `${new TextEncoder().encode(form.task).length.toLocaleString("en")} of 65,536 bytes`,
+    ),
+    form.task.trim() !== "" &&
+      h("details", { class: "preview", open: true }, [h("summary", {}, "Preview"), Prose(store, form.task)]),
   ]);
 }
 
@@ -48,7 +100,19 @@ function Field({ field, label, hint = "", value, problems, type = "text", placeh
   const bad = problems.get(field);
   return h("div", { class: "field", key: field }, [
     h("label", { for: `compose-${field}` }, label),
-    h("input", { id: `compose-${field}`, type, value, placeholder, oninput: set(field), "aria-invalid": bad ? "true" : "false", "aria-describedby": `compose-${field}-note`, autocomplete: "off", spellcheck: "false", inputmode: type === "number" ? "decimal" : "text" }),
+    h("input", {
+      id: `compose-${field}`,
+      type,
+      value,
+      placeholder,
+      oninput: set(field),
+      "aria-invalid": bad ? "true" : "false",
+      "aria-describedby": `compose-${field}-note`,
+      autocomplete: "off",
+      spellcheck: "false",
+      inputmode: type === "number" ? "decimal" : "text",
+      ...(type === "number" ? { step: "any", min: "0" } : {}),
+    }),
     h("p", { id: `compose-${field}-note`, class: bad ? "field-error" : "hint" }, bad ?? hint),
   ]);
 }
@@ -56,37 +120,87 @@ function Field({ field, label, hint = "", value, problems, type = "text", placeh
 function Select(field, label, value, options, bad) {
   return h("div", { class: "field", key: field }, [
     h("label", { for: `compose-${field}` }, label),
-    h("select", { id: `compose-${field}`, onchange: set(field), value, "aria-invalid": bad ? "true" : "false" }, options.map(([key, word]) => h("option", { value: key, key, selected: key === value }, word))),
+    h(
+      "select",
+      { id: `compose-${field}`, onchange: set(field), value, "aria-invalid": bad ? "true" : "false" },
+      options.map(([key, word]) => h("option", { value: key, key, selected: key === value }, word)),
+    ),
     bad && h("p", { class: "field-error" }, bad),
   ]);
 }
 
 const NamespaceField = (state, form, problems) =>
-  Select("namespace", "Namespace", form.namespace, [["", "Choose…"], ...listOf(state.config?.namespaces).map((name) => [text(name, 63), text(name, 63)])], problems.get("namespace"));
+  Select(
+    "namespace",
+    "Namespace",
+    form.namespace,
+    [["", "Choose…"], ...listOf(state.config?.namespaces).map((name) => [text(name, 63), text(name, 63)])],
+    problems.get("namespace"),
+  );
 
 const ImageField = (state, form, problems) =>
-  Field({ field: "image", label: "Workshop image", hint: listOf(state.config?.images).length > 0 ? `for example ${listOf(state.config.images).slice(0, 2).map((image) => text(image, 80)).join(", ")}` : "left out: the platform's default", value: form.image, problems });
+  Field({
+    field: "image",
+    label: "Workshop image",
+    hint:
+      listOf(state.config?.images).length > 0
+        ? `for example ${listOf(state.config.images)
+            .slice(0, 2)
+            .map((image) => text(image, 80))
+            .join(", ")}`
+        : "left out: the platform's default",
+    value: form.image,
+    problems,
+  });
 
 function GuildField(state, form, problems) {
-  const guilds = listOf(state.config?.guilds).map(recordOf).filter((guild) => guild.namespace === form.namespace);
+  const guilds = listOf(state.config?.guilds)
+    .map(recordOf)
+    .filter((guild) => guild.namespace === form.namespace);
   const chosen = guilds.find((guild) => guild.name === form.guild);
   return h("fieldset", {}, [
     h("legend", {}, "Guild"),
     guilds.length === 0
-      ? h("p", { class: "hint" }, form.namespace === "" ? "Choose a namespace to see its Guilds." : "This namespace has no Guilds yet. Apply one with kubectl.")
-      : h("div", { class: "guilds", role: "radiogroup", "aria-label": "Guild", id: "compose-guild", tabindex: "-1" }, guilds.map((guild) => GuildOption(guild, form))),
+      ? h(
+          "p",
+          { class: "hint" },
+          form.namespace === ""
+            ? "Choose a namespace to see its Guilds."
+            : "This namespace has no Guilds yet. Apply one with kubectl.",
+        )
+      : h(
+          "div",
+          { class: "guilds", role: "radiogroup", "aria-label": "Guild", id: "compose-guild", tabindex: "-1" },
+          guilds.map((guild) => GuildOption(guild, form)),
+        ),
     problems.has("guild") && h("p", { class: "field-error" }, problems.get("guild")),
-    chosen && h("div", { class: "roles" }, listOf(chosen.spec?.roles).map((role) => RoleCard(state, role, chosen))),
+    chosen &&
+      h(
+        "div",
+        { class: "roles" },
+        listOf(chosen.spec?.roles).map((role) => RoleCard(state, role, chosen)),
+      ),
   ]);
 }
 
 const GuildOption = (guild, form) =>
-  h("label", { class: ["guild-option", guild.name === form.guild && "is-active"].filter(Boolean), key: text(guild.name, 253) }, [
-    h("input", { type: "radio", name: "guild", value: text(guild.name, 253), checked: guild.name === form.guild, disabled: guild.accepted !== true, onchange: set("guild") }),
-    h("span", {}, text(guild.name, 80)),
-    guild.accepted !== true && Chip("bad", "warn", "not accepted", text(guild.message, 400)),
-    guild.accepted !== true && h("small", { class: "hint" }, text(guild.message, 200)),
-  ]);
+  h(
+    "label",
+    { class: ["guild-option", guild.name === form.guild && "is-active"].filter(Boolean), key: text(guild.name, 253) },
+    [
+      h("input", {
+        type: "radio",
+        name: "guild",
+        value: text(guild.name, 253),
+        checked: guild.name === form.guild,
+        disabled: guild.accepted !== true,
+        onchange: set("guild"),
+      }),
+      h("span", {}, text(guild.name, 80)),
+      guild.accepted !== true && Chip("bad", "warn", "not accepted", text(guild.message, 400)),
+      guild.accepted !== true && h("small", { class: "hint" }, text(guild.message, 200)),
+    ],
+  );
 
 const BUILT_IN = table(TOOL_EFFECTS);
 const EFFECT_WORDS = table({ read: "reads", write: "writes", consequential: "acts outside" });
@@ -96,39 +210,101 @@ function RoleCard(state, role, guild) {
   const effects = new Map(listOf(state.config?.tools).map((tool) => [tool?.name, tool?.effect]));
   const tools = listOf(resolved?.tools ?? role?.tools);
   return h("div", { class: "role-card", key: text(role?.name, 80) }, [
-    h("strong", {}, text(role?.label || state.labels.role(role?.name), 80)), role?.name === guild.spec?.entryRole && Chip("info", "first", "starts"), role?.handler && Chip("quiet", "handler", "watches"),
+    h("strong", {}, text(role?.label || state.labels.role(role?.name), 80)),
+    role?.name === guild.spec?.entryRole && Chip("info", "first", "starts"),
+    role?.handler && Chip("quiet", "handler", "watches"),
     role?.description && h("p", { class: "hint" }, text(role.description, 300)),
-    h("ul", { class: "tool-words" }, tools.map((tool) => {
-      const effect = effects.get(tool) ?? BUILT_IN[tool] ?? "consequential";
-      return h("li", { class: `tool-word tool-word--${EFFECT_WORDS[effect] ? effect : "consequential"}`, key: text(tool, 64), title: EFFECT_WORDS[effect] ?? "acts outside" }, [state.labels.tool(tool), h("small", {}, EFFECT_WORDS[effect] ?? "acts outside")]);
-    })),
+    h(
+      "ul",
+      { class: "tool-words" },
+      tools.map((tool) => {
+        const effect = effects.get(tool) ?? BUILT_IN[tool] ?? "consequential";
+        return h(
+          "li",
+          {
+            class: `tool-word tool-word--${EFFECT_WORDS[effect] ? effect : "consequential"}`,
+            key: text(tool, 64),
+            title: EFFECT_WORDS[effect] ?? "acts outside",
+          },
+          [state.labels.tool(tool), h("small", {}, EFFECT_WORDS[effect] ?? "acts outside")],
+        );
+      }),
+    ),
   ]);
 }
 
 function WorkspaceFields(form, problems) {
-  const field = (name, label, hint, placeholder) => Field({ field: name, label, hint, value: form[name], problems, placeholder });
+  const field = (name, label, hint, placeholder) =>
+    Field({ field: name, label, hint, value: form[name], problems, placeholder });
   return h("fieldset", {}, [
     h("legend", {}, "Workspace"),
-    Select("source", "Source", form.source, [["none", "Empty workspace"], ["git", "Git repository"], ["archive", "Archive in a ConfigMap"], ["claim", "Existing volume claim"]]),
-    form.source === "git" && h("div", { class: "field-row", key: "git" }, [field("gitUrl", "Repository", "", "https://…"), field("gitRef", "Branch, tag or commit", "left out: the default branch")]),
-    form.source === "archive" && h("div", { class: "field-row", key: "archive" }, [field("configMap", "ConfigMap", ""), field("key", "Key", ""), Field({ field: "strip", label: "Strip components", hint: "0 to 8", value: form.strip, problems, type: "number" })]),
-    form.source === "claim" && h("div", { key: "claim" }, [field("claim", "Claim", "It is changed in place, by one run at a time.")]),
+    Select("source", "Source", form.source, [
+      ["none", "Empty workspace"],
+      ["git", "Git repository"],
+      ["archive", "Archive in a ConfigMap"],
+      ["claim", "Existing volume claim"],
+    ]),
+    form.source === "git" &&
+      h("div", { class: "field-row", key: "git" }, [
+        field("gitUrl", "Repository", "", "https://…"),
+        field("gitRef", "Branch, tag or commit", "left out: the default branch"),
+      ]),
+    form.source === "archive" &&
+      h("div", { class: "field-row", key: "archive" }, [
+        field("configMap", "ConfigMap", ""),
+        field("key", "Key", ""),
+        Field({
+          field: "strip",
+          label: "Strip components",
+          hint: "0 to 8",
+          value: form.strip,
+          problems,
+          type: "number",
+        }),
+      ]),
+    form.source === "claim" &&
+      h("div", { key: "claim" }, [field("claim", "Claim", "It is changed in place, by one run at a time.")]),
   ]);
 }
 
 const BudgetFields = (form, problems) =>
-  h("fieldset", {}, [h("legend", {}, "Budget"), h("div", { class: "field-row field-row--four" }, [["dollars", "Cost, $"], ["tokens", "Tokens"], ["steps", "Steps"], ["minutes", "Minutes"]].map(([field, label]) => Field({ field, label, hint: "left out: the Guild's", value: form[field], problems, type: "number" })))]);
+  h("fieldset", {}, [
+    h("legend", {}, "Budget"),
+    h(
+      "div",
+      { class: "field-row field-row--four" },
+      [
+        ["dollars", "Cost, $"],
+        ["tokens", "Tokens"],
+        ["steps", "Steps"],
+        ["minutes", "Minutes"],
+      ].map(([field, label]) =>
+        Field({ field, label, hint: "left out: the Guild's", value: form[field], problems, type: "number" }),
+      ),
+    ),
+  ]);
 
 /** What a run of this form can reach, in one sentence. Pure. */
 export function reachOf(form, config, labels) {
-  const guild = listOf(config?.guilds).map(recordOf).find((one) => one.namespace === form.namespace && one.name === form.guild);
-  const tools = new Set(listOf(guild?.roles).flatMap((role) => listOf(role?.tools)));
+  const guild = listOf(config?.guilds)
+    .map(recordOf)
+    .find((one) => one.namespace === form.namespace && one.name === form.guild);
+  const tools = new Set(listOf(guild?.roles ?? guild?.spec?.roles).flatMap((role) => listOf(role?.tools)));
   const effects = new Map(listOf(config?.tools).map((tool) => [tool?.name, tool?.effect]));
-  const outside = [...tools].filter((tool) => (effects.get(tool) ?? BUILT_IN[tool] ?? "consequential") === "consequential");
+  const outside = [...tools].filter(
+    (tool) => (effects.get(tool) ?? BUILT_IN[tool] ?? "consequential") === "consequential",
+  );
   const writes = [...tools].some((tool) => (effects.get(tool) ?? BUILT_IN[tool]) === "write");
-  const where = form.source === "claim" && form.claim ? `the claim ${text(form.claim, 80)}, in place` : "a workspace of its own";
-  const network = config?.isolationRequired === false ? "this cluster does not require proven isolation, so its code may reach the network" : "it reaches no network but the model gateway";
-  const acts = outside.length > 0 ? `, and acts outside only through ${outside.map(labels.tool).join(", ")}, each after your approval` : "";
+  const where =
+    form.source === "claim" && form.claim ? `the claim ${text(form.claim, 80)}, in place` : "a workspace of its own";
+  const network =
+    config?.isolationRequired === false
+      ? "this cluster does not require proven isolation, so its code may reach the network"
+      : "it reaches no network but the model gateway";
+  const acts =
+    outside.length > 0
+      ? `, and acts outside only through ${outside.map(labels.tool).join(", ")}, each after your approval`
+      : "";
   return `This run ${guild === undefined || writes ? "reads and changes" : "only reads"} ${where}; ${network}${acts}.`;
 }
 
@@ -136,8 +312,17 @@ function Beside(state, form) {
   const manifest = form.dry?.manifest || manifestOf(form);
   return h("aside", { class: "beside", "aria-label": "The run as a resource" }, [
     h("p", { class: "reach" }, [Icon("shield", 16), h("span", {}, reachOf(form, state.config, state.labels))]),
-    h("div", { class: "beside-head" }, [h("h2", {}, form.dry ? "As the cluster would take it" : "The same as YAML"), Button({ action: [Copy, manifest], icon: "copy", label: "Copy", small: true, tone: "quiet" })]),
-    form.dry && h("div", { class: "dry" }, [Chip("good", "succeeded", "the cluster accepts this run"), ...listOf(form.dry.warnings).slice(0, 20).map((warning) => h("p", { class: "hint" }, text(warning, 500)))]),
+    h("div", { class: "beside-head" }, [
+      h("h2", {}, form.dry ? "As the cluster would take it" : "The same as YAML"),
+      Button({ action: [Copy, manifest], icon: "copy", label: "Copy", small: true, tone: "quiet" }),
+    ]),
+    form.dry &&
+      h("div", { class: "dry" }, [
+        Chip("good", "succeeded", "the cluster accepts this run"),
+        ...listOf(form.dry.warnings)
+          .slice(0, 20)
+          .map((warning) => h("p", { class: "hint" }, text(warning, 500))),
+      ]),
     h("pre", { class: "data yaml", tabindex: "0", "aria-label": "YAML" }, text(manifest, 131072)),
   ]);
 }

@@ -14,9 +14,11 @@ export function Events(state) {
   if (run.lastSeq === 0) return h("div", { class: "events" }, Empty("No events yet"));
   const rows = [];
   for (let seq = first + 1; seq <= last; seq += 1) rows.push(Row(state, seq, run, pages));
-  return h("div", { class: "events", onscroll: [EventsScrolled, scrolled], tabindex: "0", role: "region", "aria-label": "Events" }, [
-    h("div", { class: "events-space", style: { height: `${run.lastSeq * EVENT_ROW_PX}px` } }, rows),
-  ]);
+  return h(
+    "div",
+    { class: "events", onscroll: [EventsScrolled, scrolled], tabindex: "0", role: "region", "aria-label": "Events" },
+    [h("div", { class: "events-space", style: { height: `${run.lastSeq * EVENT_ROW_PX}px` } }, rows)],
+  );
 }
 
 function Row(state, seq, run, pages) {
@@ -27,13 +29,32 @@ function Row(state, seq, run, pages) {
   const number = h("span", { class: "event-seq" }, String(seq));
   if (event === undefined) {
     const missing = page !== undefined || run.gaps.some((gap) => seq >= gap.first && seq <= gap.last);
-    return h("div", { ...place, class: ["event-row", missing ? "event-row--missing" : "event-row--loading"] }, [number, h("span", {}, missing ? "missing: this event never arrived" : "…")]);
+    return h("div", { ...place, class: ["event-row", missing ? "event-row--missing" : "event-row--loading"] }, [
+      number,
+      h("span", {}, missing ? "missing: this event never arrived" : "…"),
+    ]);
   }
-  return h("div", { ...place, class: ["event-row", event.op === state.route.op && event.op && "is-active"].filter(Boolean), onclick: [Select, event.op ?? ""], ...(event.op ? { "data-operation": text(event.op, 20) } : {}) }, [
-    number, h("time", {}, timeOfDay(event.ts)), h("span", { class: "event-type" }, text(event.type, 64)),
-    h("span", { class: "event-text" }, describe(event)),
-    bad.length > 0 && h("span", { class: "chip chip--warn", title: bad.map((one) => text(one.text, 200)).join(" | ") }, `${bad.length} unreadable after this`),
-  ]);
+  return h(
+    "div",
+    {
+      ...place,
+      class: ["event-row", event.op === state.route.op && event.op && "is-active"].filter(Boolean),
+      onclick: [Select, event.op ?? ""],
+      ...(event.op ? { "data-operation": text(event.op, 20) } : {}),
+    },
+    [
+      number,
+      h("time", {}, timeOfDay(event.ts)),
+      h("span", { class: "event-type" }, text(event.type, 64)),
+      h("span", { class: "event-text" }, describe(event)),
+      bad.length > 0 &&
+        h(
+          "span",
+          { class: "chip chip--warn", title: bad.map((one) => text(one.text, 200)).join(" | ") },
+          `${bad.length} unreadable after this`,
+        ),
+    ],
+  );
 }
 
 const HIDDEN_FIELDS = new Set(["v", "run", "attempt", "seq", "ts", "type"]);

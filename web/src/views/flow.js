@@ -14,27 +14,54 @@ function layoutOf(model, vertical) {
   const known = layouts.get(model.run.roles);
   const size = model.participants.size;
   if (known !== undefined && known.size === size && known.vertical === vertical) return known.layout;
-  const layout = layoutGraph(model.run, [...model.participants.values()].filter((one) => one.kind !== "tools"), vertical);
+  const layout = layoutGraph(
+    model.run,
+    [...model.participants.values()].filter((one) => one.kind !== "tools"),
+    vertical,
+  );
   layouts.set(model.run.roles, { size, vertical, layout });
   return layout;
 }
 
 /** The graph of a model. `chosen` is an operation id, `lit` a predicate on operations or null. */
-export const Flow = ({ model, version, labels, chosen, vertical }) => Lazy({ view: FlowGraph, model, version, labels, chosen, vertical });
+export const Flow = ({ model, version, labels, chosen, vertical }) =>
+  Lazy({ view: FlowGraph, model, version, labels, chosen, vertical });
 
 function FlowGraph({ model, labels, chosen, vertical }) {
   if (model.participants.size === 0) {
-    return h("div", { class: "flow" }, Empty("The Guild appears here", "The graph is drawn as soon as the run says who takes part."));
+    return h(
+      "div",
+      { class: "flow" },
+      Empty("The Guild appears here", "The graph is drawn as soon as the run says who takes part."),
+    );
   }
   const layout = layoutOf(model, vertical);
   const stats = edgeStats(model);
   const moving = movingPairs(model);
   const selected = model.operations.get(chosen);
   return h("div", { class: "flow" }, [
-    h("svg", { class: "flow-svg", viewBox: `0 0 ${layout.width} ${layout.height}`, role: "group", "aria-label": "Who works with whom", style: { "--flow-width": `${layout.width}px` } }, [
-      h("g", { class: "edges" }, allEdges(layout, stats, vertical).map((edge) => Edge(edge, stats, moving, selected))),
-      h("g", { class: "nodes" }, layout.nodes.map((node) => Node(node, model, labels, selected))),
-    ]),
+    h(
+      "svg",
+      {
+        class: "flow-svg",
+        viewBox: `0 0 ${layout.width} ${layout.height}`,
+        role: "group",
+        "aria-label": "Who works with whom",
+        style: { "--flow-width": `${layout.width}px` },
+      },
+      [
+        h(
+          "g",
+          { class: "edges" },
+          allEdges(layout, stats, vertical).map((edge) => Edge(edge, stats, moving, selected)),
+        ),
+        h(
+          "g",
+          { class: "nodes" },
+          layout.nodes.map((node) => Node(node, model, labels, selected)),
+        ),
+      ],
+    ),
   ]);
 }
 
@@ -57,7 +84,8 @@ function movingPairs(model) {
   const parents = new Set();
   for (const operation of model.open.values()) parents.add(operation.parent);
   const pairs = new Set();
-  for (const operation of model.open.values()) if (!parents.has(operation.id)) pairs.add(`${operation.source}>${operation.destination}`);
+  for (const operation of model.open.values())
+    if (!parents.has(operation.id)) pairs.add(`${operation.source}>${operation.destination}`);
   return pairs;
 }
 
@@ -65,18 +93,40 @@ function Edge(edge, stats, moving, selected) {
   const there = stats.get(`${edge.from}>${edge.to}`);
   const back = stats.get(`${edge.to}>${edge.from}`);
   const calls = (there?.count ?? 0) + (back?.count ?? 0);
-  const on = selected !== undefined && [`${edge.from}>${edge.to}`, `${edge.to}>${edge.from}`].includes(`${selected.source}>${selected.destination}`);
+  const on =
+    selected !== undefined &&
+    [`${edge.from}>${edge.to}`, `${edge.to}>${edge.from}`].includes(`${selected.source}>${selected.destination}`);
   const open = (there?.active ?? 0) + (back?.active ?? 0) > 0;
-  const state = moving.has(`${edge.from}>${edge.to}`) ? "active" : moving.has(`${edge.to}>${edge.from}`) ? "returning" : open ? "open" : calls > 0 ? "used" : "idle";
+  const state = moving.has(`${edge.from}>${edge.to}`)
+    ? "active"
+    : moving.has(`${edge.to}>${edge.from}`)
+      ? "returning"
+      : open
+        ? "open"
+        : calls > 0
+          ? "used"
+          : "idle";
   const failed = (there?.errors ?? 0) + (back?.errors ?? 0) > 0;
   const operation = there?.lastOp || back?.lastOp || "";
-  return h("g", { key: edge.id, class: ["graph-edge", `graph-edge--${state}`, failed && "graph-edge--error", on && "graph-edge--selected"].filter(Boolean), ...(operation ? { "data-operation": attr(operation) } : {}) }, [
-    h("path", { class: "edge-hit", d: edge.path }),
-    h("path", { class: "edge-line", d: edge.path }),
-    calls > 1 && h("g", { class: "edge-count", transform: `translate(${edge.labelX} ${edge.labelY})` }, [
-      h("rect", { x: -15, y: -9, width: 30, height: 18, rx: 9 }), h("text", { "text-anchor": "middle", y: 4 }, count(calls)),
-    ]),
-  ]);
+  return h(
+    "g",
+    {
+      key: edge.id,
+      class: ["graph-edge", `graph-edge--${state}`, failed && "graph-edge--error", on && "graph-edge--selected"].filter(
+        Boolean,
+      ),
+      ...(operation ? { "data-operation": attr(operation) } : {}),
+    },
+    [
+      h("path", { class: "edge-hit", d: edge.path }),
+      h("path", { class: "edge-line", d: edge.path }),
+      calls > 1 &&
+        h("g", { class: "edge-count", transform: `translate(${edge.labelX} ${edge.labelY})` }, [
+          h("rect", { x: -15, y: -9, width: 30, height: 18, rx: 9 }),
+          h("text", { "text-anchor": "middle", y: 4 }, count(calls)),
+        ]),
+    ],
+  );
 }
 
 function Node(node, model, labels, selected) {
@@ -84,14 +134,32 @@ function Node(node, model, labels, selected) {
   const active = isActive(one, model);
   const touched = (one?.invocations ?? 0) > 0;
   const on = selected !== undefined && (selected.source === node.id || selected.destination === node.id);
-  const classes = ["graph-node", `graph-node--${node.kind}`, active && "graph-node--active", touched ? "graph-node--used" : "graph-node--idle", on && "graph-node--selected"].filter(Boolean);
+  const classes = [
+    "graph-node",
+    `graph-node--${node.kind}`,
+    active && "graph-node--active",
+    touched ? "graph-node--used" : "graph-node--idle",
+    on && "graph-node--selected",
+  ].filter(Boolean);
   const target = node.role ? { "data-role": attr(node.role) } : { "data-participant": attr(node.id) };
   const label = labels.participant(node.id);
-  return h("g", { key: node.id, class: classes, ...target, transform: `translate(${node.x} ${node.y})`, tabindex: "0", role: "button", "aria-label": `${label}, ${describe(one, node, active)}` }, [
-    active && h("rect", { class: "node-pulse", key: "pulse", x: -5, y: -5, width: node.w + 10, height: node.h + 10, rx: 15 }),
-    h("rect", { class: "node-box", key: "box", width: node.w, height: node.h, rx: node.kind === "tool" ? 9 : 12 }),
-    ...(node.kind === "tool" ? ToolFace(node, one, label) : RoleFace(node, one, label, active)),
-  ]);
+  return h(
+    "g",
+    {
+      key: node.id,
+      class: classes,
+      ...target,
+      transform: `translate(${node.x} ${node.y})`,
+      tabindex: "0",
+      role: "button",
+    },
+    [
+      active &&
+        h("rect", { class: "node-pulse", key: "pulse", x: -5, y: -5, width: node.w + 10, height: node.h + 10, rx: 15 }),
+      h("rect", { class: "node-box", key: "box", width: node.w, height: node.h, rx: node.kind === "tool" ? 9 : 12 }),
+      ...(node.kind === "tool" ? ToolFace(node, one, label) : RoleFace(node, one, label, active)),
+    ],
+  );
 }
 
 // A role works while a call of its own is open, not merely while it waits for those it asked.
@@ -105,18 +173,13 @@ function isActive(one, model) {
   return false;
 }
 
-function describe(one, node, active) {
-  const parts = [node.kind === "tool" ? "tool" : node.kind, `${one?.invocations ?? 0} calls`];
-  return (active ? [...parts, "active"] : parts).join(", ");
-}
-
 const fitting = (label, chars) => (label.length > chars ? `${label.slice(0, chars - 1)}…` : label);
 
 function ToolFace(node, one, label) {
   const calls = one?.invocations ?? 0;
   return [
     IconIn("tool", 11, 10, 14),
-    h("text", { class: "node-label", x: 32, y: 22 }, fitting(label, 14)),
+    h("text", { class: "node-label", x: 32, y: 22 }, fitting(label, calls > 0 ? 14 : 17)),
     calls > 0 && h("text", { class: "node-counter", x: node.w - 10, y: 22, "text-anchor": "end" }, count(calls)),
   ];
 }
@@ -127,13 +190,18 @@ function RoleFace(node, one, label, active) {
   return [
     h("circle", { class: "node-disc", cx: 30, cy: middle, r: 17 }),
     IconIn(node.kind, 21, middle - 9, 18),
-    h("text", { class: "node-label", x: 56, y: sub ? middle - 3 : middle + 5 }, fitting(label, node.kind === "human" ? 10 : 15)),
+    h(
+      "text",
+      { class: "node-label", x: 56, y: sub ? middle - 3 : middle + 5 },
+      fitting(label, node.kind === "human" ? 10 : 15),
+    ),
     sub !== "" && h("text", { class: "node-sub", x: 56, y: middle + 15 }, fitting(sub, 20)),
   ];
 }
 
 function sublabel(one, node, active) {
-  if (node.kind === "human") return active ? "asked" : (one?.invocations ?? 0) > 0 ? `asked ×${count(one.invocations)}` : "";
+  if (node.kind === "human")
+    return active ? "asked" : (one?.invocations ?? 0) > 0 ? `asked ×${count(one.invocations)}` : "";
   if (node.kind === "handler" && (one?.invocations ?? 0) === 0) return "watching";
   const { metrics } = one ?? {};
   if (!metrics || metrics.tokens + metrics.outputTokens === 0) return active ? "working" : "not called yet";
@@ -148,5 +216,7 @@ export function targetOf(event) {
   const at = { x: box.right, y: box.top, left: box.left, bottom: box.bottom };
   const { operation, participant, role } = found.dataset;
   if (operation) return { kind: "operation", id: text(operation, 20), ...at };
-  return role ? { kind: "role", id: text(role, 80), ...at } : { kind: "participant", id: text(participant, 120), ...at };
+  return role
+    ? { kind: "role", id: text(role, 80), ...at }
+    : { kind: "participant", id: text(participant, 120), ...at };
 }

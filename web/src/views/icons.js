@@ -2,8 +2,22 @@
 import { h } from "../h.js";
 
 const svg = (size, children) =>
-  h("svg", { class: "icon", viewBox: "0 0 16 16", width: size, height: size, "aria-hidden": "true", focusable: "false" }, children);
-const stroke = (d, size = 16) => svg(size, [h("path", { d, fill: "none", stroke: "currentColor", "stroke-width": "1.6", "stroke-linecap": "round", "stroke-linejoin": "round" })]);
+  h(
+    "svg",
+    { class: "icon", viewBox: "0 0 16 16", width: size, height: size, "aria-hidden": "true", focusable: "false" },
+    children,
+  );
+const stroke = (d, size = 16) =>
+  svg(size, [
+    h("path", {
+      d,
+      fill: "none",
+      stroke: "currentColor",
+      "stroke-width": "1.6",
+      "stroke-linecap": "round",
+      "stroke-linejoin": "round",
+    }),
+  ]);
 
 const PATHS = {
   brand: "M2 6.5 8 2.5l6 4M3.5 6.5v6M6.5 6.5v6M9.5 6.5v6M12.5 6.5v6M2 13.5h12",
@@ -52,11 +66,17 @@ const PATHS = {
 };
 
 /** A named icon; an unknown name is a small circle, never an error. */
-export const Icon = (name, size = 16) => stroke(Object.hasOwn(PATHS, name) ? PATHS[name] : "M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6z", size);
+export const Icon = (name, size = 16) =>
+  stroke(Object.hasOwn(PATHS, name) ? PATHS[name] : "M8 5a3 3 0 1 0 0 6 3 3 0 0 0 0-6z", size);
 
 /** The same shape inside another SVG, at a place. */
 export const IconIn = (name, x, y, size = 16) =>
   h("path", {
-    d: PATHS[name] ?? PATHS.pending, class: "glyph", transform: `translate(${x} ${y}) scale(${size / 16})`, fill: "none",
-    "stroke-width": "1.6", "stroke-linecap": "round", "stroke-linejoin": "round",
+    d: PATHS[name] ?? PATHS.pending,
+    class: "glyph",
+    transform: `translate(${x} ${y}) scale(${size / 16})`,
+    fill: "none",
+    "stroke-width": "1.6",
+    "stroke-linecap": "round",
+    "stroke-linejoin": "round",
   });

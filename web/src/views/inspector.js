@@ -11,7 +11,9 @@ import { Button, Chip } from "./parts.js";
 function derived(state, { kind, id }) {
   const model = shownModel(state);
   if (kind === "operation") return deriveOperationTooltip(model, state.labels, id, state.ops.get(id)?.events ?? []);
-  return kind === "role" ? deriveRoleTooltip(model, state.labels, id) : deriveParticipantTooltip(model, state.labels, id);
+  return kind === "role"
+    ? deriveRoleTooltip(model, state.labels, id)
+    : deriveParticipantTooltip(model, state.labels, id);
 }
 
 /** The card that follows the pointer. It stays while the pointer is on it, so that text can be copied. */
@@ -20,9 +22,18 @@ export function HoverCard(state, store) {
   if (target === null || !state.wide) return null;
   const { title, sections } = derived(state, target);
   const placed = placeOf(target);
-  return h("div", { class: "hover-card", key: "hover-card", role: "tooltip", style: placed, onmouseenter: HoldCard, onmouseleave: LeaveCard }, [
-    h("h3", {}, text(title, 120)), ...Sections(sections, store, 8),
-  ]);
+  return h(
+    "div",
+    {
+      class: "hover-card",
+      key: "hover-card",
+      role: "tooltip",
+      style: placed,
+      onmouseenter: HoldCard,
+      onmouseleave: LeaveCard,
+    },
+    [h("h3", {}, text(title, 120)), ...Sections(sections, store, 8)],
+  );
 }
 
 // Right of the thing, or left of it where there is no room; never off the window.
@@ -36,7 +47,11 @@ function placeOf({ x, y, left }) {
 /** The panel: the chosen step, a pinned participant, or the run itself. */
 export function Inspector(state, store) {
   const chosen = state.route.op ? { kind: "operation", id: state.route.op } : state.stage.pinned;
-  return h("aside", { class: ["inspector", chosen && "inspector--open"].filter(Boolean), "aria-label": "Inspector" }, chosen ? Chosen(state, chosen, store) : Overview(state, store));
+  return h(
+    "aside",
+    { class: ["inspector", chosen && "inspector--open"].filter(Boolean), "aria-label": "Inspector" },
+    chosen ? Chosen(state, chosen, store) : Overview(state, store),
+  );
 }
 
 function Chosen(state, target, store) {
@@ -50,7 +65,9 @@ function Chosen(state, target, store) {
     ]),
     h("div", { class: "inspector-body", tabindex: "0", role: "region", "aria-label": "Details" }, [
       ...Sections(sections, store, 40),
-      fetched?.loading && fetched.events.length === 0 && h("p", { class: "hint", key: "loading" }, "Loading what went in and came out…"),
+      fetched?.loading &&
+        fetched.events.length === 0 &&
+        h("p", { class: "hint", key: "loading" }, "Loading what went in and came out…"),
       fetched?.problem && h("p", { class: "field-error", key: "problem" }, text(fetched.problem, 300)),
     ]),
   ];
@@ -61,8 +78,11 @@ function Overview(state, store) {
   const task = run.task || state.run.detail?.spec?.task || state.run.summary?.task || "";
   return [
     h("div", { class: "inspector-head" }, [
-      h("h2", {}, "This run"), run.private && Chip("info", "private", "private", "Not kept in history"),
-      isOver(state) && state.run.detail?.spec && Button({ action: [RunAgain, state.run.detail], icon: "inquiry", label: "Run again", small: true }),
+      h("h2", {}, "This run"),
+      run.private && Chip("info", "private", "private", "Not kept in history"),
+      isOver(state) &&
+        state.run.detail?.spec &&
+        Button({ action: [RunAgain, state.run.detail], icon: "inquiry", label: "Run again", small: true }),
     ]),
     h("div", { class: "inspector-body", tabindex: "0", role: "region", "aria-label": "Details" }, [
       h("dl", { class: "facts", key: "facts" }, [
@@ -86,8 +106,15 @@ function Sections(sections, store, most) {
   const facts = shown.filter((one) => one.kind === "text");
   const blocks = shown.filter((one) => one.kind !== "text");
   return [
-    facts.length > 0 && h("dl", { class: "facts", key: "facts" }, facts.flatMap((one) => Fact(one.label, text(one.value, 600)))),
-    ...blocks.map((one, index) => h("section", { class: "section", key: `${index}${one.label}` }, [h("h3", {}, one.label), Block(one, store)])),
+    facts.length > 0 &&
+      h(
+        "dl",
+        { class: "facts", key: "facts" },
+        facts.flatMap((one) => Fact(one.label, text(one.value, 600))),
+      ),
+    ...blocks.map((one, index) =>
+      h("section", { class: "section", key: `${index}${one.label}` }, [h("h3", {}, one.label), Block(one, store)]),
+    ),
   ];
 }
 

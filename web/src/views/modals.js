@@ -13,19 +13,34 @@ export function Modal(state, store) {
   const [title, body, acts] = (views[state.modal.kind] ?? KeysModal)(state, store);
   return h("div", { class: "modal-layer", key: "modal-layer" }, [
     h("div", { class: "modal-shade", onclick: CloseModal }),
-    h("div", { class: `modal modal--${state.modal.kind}`, role: "dialog", "aria-modal": "true", "aria-labelledby": "modal-title", tabindex: "-1" }, [
-      h("header", { class: "modal-head" }, [
-        h("div", {}, [state.modal.kind !== "keys" && h("p", { class: "modal-run" }, text(state.run.summary?.label || state.route.runId, 120)), h("h2", { id: "modal-title" }, title)]),
-        Button({ action: CloseModal, icon: "close", label: "Close", hideText: true, tone: "quiet" }),
-      ]),
-      h("div", { class: "modal-body", tabindex: "0", role: "region", "aria-label": title }, body),
-      acts && h("footer", { class: "modal-acts" }, acts),
-    ]),
+    h(
+      "div",
+      {
+        class: `modal modal--${state.modal.kind}`,
+        role: "dialog",
+        "aria-modal": "true",
+        "aria-labelledby": "modal-title",
+        tabindex: "-1",
+      },
+      [
+        h("header", { class: "modal-head" }, [
+          h("div", {}, [
+            state.modal.kind !== "keys" &&
+              h("p", { class: "modal-run" }, text(state.run.summary?.label || state.route.runId, 120)),
+            h("h2", { id: "modal-title" }, title),
+          ]),
+          Button({ action: CloseModal, icon: "close", label: "Close", hideText: true, tone: "quiet" }),
+        ]),
+        h("div", { class: "modal-body", tabindex: "0", role: "region", "aria-label": title }, body),
+        acts && h("footer", { class: "modal-acts" }, acts),
+      ],
+    ),
   ]);
 }
 
 const FRAMING = table({
-  succeeded: "The run says it is done. This is the agent's own summary; look at the changes and run the checks before you rely on it.",
+  succeeded:
+    "The run says it is done. This is the agent's own summary; look at the changes and run the checks before you rely on it.",
   failed: "The run did not finish its task. What it changed until then is kept as a patch.",
   cancelled: "The run was stopped. What it changed until then is kept as a patch.",
 });
@@ -33,22 +48,72 @@ const FRAMING = table({
 function ResultModal(state, store) {
   const { run } = state.run.model;
   const { summary, ledger, model } = state.run;
-  const status = FRAMING[run.status] ? run.status : summary?.phase === "Cancelled" ? "cancelled" : summary?.phase === "Succeeded" ? "succeeded" : "failed";
+  const status = FRAMING[run.status]
+    ? run.status
+    : summary?.phase === "Cancelled"
+      ? "cancelled"
+      : summary?.phase === "Succeeded"
+        ? "succeeded"
+        : "failed";
   const cost = deriveCostStrip(model, ledger, state.nowMs);
   const took = secondsBetween(run.startedAt, run.endedAt, state.nowMs);
-  const raw = JSON.stringify({ status: run.status, result: run.result, error: run.error ?? null, artifacts: run.artifacts, reason: summary?.reason ?? null, message: summary?.message ?? "" }, null, 2);
+  const raw = JSON.stringify(
+    {
+      status: run.status,
+      result: run.result,
+      error: run.error ?? null,
+      artifacts: run.artifacts,
+      reason: summary?.reason ?? null,
+      message: summary?.message ?? "",
+    },
+    null,
+    2,
+  );
   const body = [
-    h("div", { class: "result-head", key: "head" }, [Status(status, state.labels.status(status)), h("span", {}, took === null ? "" : duration(took)), h("span", {}, cost.cost), run.changedFilesTotal > 0 && h("span", {}, plural(run.changedFilesTotal, "changed file")), cost.scripted && Chip("info", "spark", "scripted model")]),
+    h("div", { class: "result-head", key: "head" }, [
+      Status(status, state.labels.status(status)),
+      h("span", {}, took === null ? "" : duration(took)),
+      h("span", {}, cost.cost),
+      run.changedFilesTotal > 0 && h("span", {}, plural(run.changedFilesTotal, "changed file")),
+      cost.scripted && Chip("info", "spark", "scripted model"),
+    ]),
     h("p", { class: "framing", key: "framing" }, FRAMING[status]),
-    run.error && h("section", { class: "section section--error", key: "error" }, [h("h3", {}, "What went wrong"), Prose(store, run.error.message)]),
-    !run.error && status === "failed" && summary?.message && h("section", { class: "section section--error", key: "why" }, [h("h3", {}, state.labels.reason(summary.reason) || "What went wrong"), h("p", {}, text(summary.message, 1000))]),
+    run.error &&
+      h("section", { class: "section section--error", key: "error" }, [
+        h("h3", {}, "What went wrong"),
+        Prose(store, run.error.message),
+      ]),
+    !run.error &&
+      status === "failed" &&
+      summary?.message &&
+      h("section", { class: "section section--error", key: "why" }, [
+        h("h3", {}, state.labels.reason(summary.reason) || "What went wrong"),
+        h("p", {}, text(summary.message, 1000)),
+      ]),
     run.result && h("section", { class: "section", key: "result" }, [h("h3", {}, "Summary"), Prose(store, run.result)]),
-    listOf(run.artifacts).length > 0 && h("section", { class: "section", key: "artifacts" }, [h("h3", {}, "Artifacts"), h("ul", { class: "file-list" }, listOf(run.artifacts).map((path, index) => h("li", { key: String(index) }, h("code", {}, text(path, 400)))))]),
+    listOf(run.artifacts).length > 0 &&
+      h("section", { class: "section", key: "artifacts" }, [
+        h("h3", {}, "Artifacts"),
+        h(
+          "ul",
+          { class: "file-list" },
+          listOf(run.artifacts).map((path, index) => h("li", { key: String(index) }, h("code", {}, text(path, 400)))),
+        ),
+      ]),
   ];
   const acts = [
     Button({ action: [Copy, raw], icon: "copy", label: "Copy raw", tone: "quiet" }),
     run.patchSHA256 && Button({ action: DownloadPatch, icon: "download", label: "Download patch" }),
-    run.changedFilesTotal > 0 && Button({ action: (current) => { const [next, ...effects] = Go({ ...current, modal: null }, { view: "changes" }); return [next, ...effects]; }, icon: "result", label: "See the changes", tone: "primary" }),
+    run.changedFilesTotal > 0 &&
+      Button({
+        action: (current) => {
+          const [next, ...effects] = Go({ ...current, modal: null }, { view: "changes" });
+          return [next, ...effects];
+        },
+        icon: "result",
+        label: "See the changes",
+        tone: "primary",
+      }),
   ];
   return ["Result", body, acts];
 }
@@ -56,35 +121,100 @@ function ResultModal(state, store) {
 function StopModal(state) {
   const { busy, error } = state.modal;
   const body = [
-    h("p", { key: "what" }, "Model calls are refused at once, the agent ends within seconds, and what it changed so far is kept as a patch. A stopped run cannot be continued."),
+    h(
+      "p",
+      { key: "what" },
+      "Model calls are refused at once, the agent ends within seconds, and what it changed so far is kept as a patch. A stopped run cannot be continued.",
+    ),
     error !== "" && h("p", { class: "field-error", key: "error", role: "alert" }, text(error, 500)),
   ];
-  return ["Stop this run?", body, [
-    Button({ action: CloseModal, label: "Keep it running", disabled: busy, autofocus: true }),
-    Button({ action: ConfirmAct, icon: "cancelled", label: busy ? "Stopping…" : "Stop the run", tone: "danger", disabled: busy }),
-  ]];
+  return [
+    "Stop this run?",
+    body,
+    [
+      Button({ action: CloseModal, label: "Keep it running", disabled: busy, autofocus: true }),
+      Button({
+        action: ConfirmAct,
+        icon: "cancelled",
+        label: busy ? "Stopping…" : "Stop the run",
+        tone: "danger",
+        disabled: busy,
+      }),
+    ],
+  ];
 }
 
 function InterruptModal(state) {
   const { busy, error, message } = state.modal;
   const body = [
-    h("p", { key: "what" }, "Abort the work with a word to the agent. It ends itself, says what it did, and its changes are kept as a patch."),
+    h(
+      "p",
+      { key: "what" },
+      "Abort the work with a word to the agent. It ends itself, says what it did, and its changes are kept as a patch.",
+    ),
     h("label", { for: "interrupt-message", key: "label" }, "Message (optional)"),
-    h("textarea", { id: "interrupt-message", key: "message", rows: 4, maxlength: 4096, value: message, oninput: [ModalMessage, inputValue], disabled: busy, placeholder: "Why it should end" }),
+    h("textarea", {
+      id: "interrupt-message",
+      key: "message",
+      rows: 4,
+      maxlength: 4096,
+      value: message,
+      oninput: [ModalMessage, inputValue],
+      disabled: busy,
+      placeholder: "Why it should end",
+    }),
     error !== "" && h("p", { class: "field-error", key: "error", role: "alert" }, text(error, 500)),
   ];
-  return ["Interrupt this run?", body, [
-    Button({ action: CloseModal, label: "Keep it running", disabled: busy, autofocus: true }),
-    Button({ action: ConfirmAct, icon: "interrupt", label: busy ? "Sending…" : "Abort the run", tone: "danger", disabled: busy }),
-  ]];
+  return [
+    "Interrupt this run?",
+    body,
+    [
+      Button({ action: CloseModal, label: "Keep it running", disabled: busy, autofocus: true }),
+      Button({
+        action: ConfirmAct,
+        icon: "interrupt",
+        label: busy ? "Sending…" : "Abort the run",
+        tone: "danger",
+        disabled: busy,
+      }),
+    ],
+  ];
 }
 
 const KEYS = [
-  ["g then w, h, c", "Watch, History, Compose"], ["j, k", "Next and previous step"], ["/", "Filter or search"], ["1 … 5", "Flow, Sequence, Timeline, Changes, Events"],
-  ["e", "Next error"], ["a", "To what needs you"], ["f", "Follow the newest step"], ["p", "Open and close the plan"], ["r", "The result, once there is one"],
-  ["t", "Light or dark"], ["Esc", "Close, let go"], ["?", "This list"],
+  ["g then w, h, c", "Watch, History, Compose"],
+  ["j, k", "Next and previous step"],
+  ["/", "Filter or search"],
+  ["1 … 5", "Flow, Sequence, Timeline, Changes, Events"],
+  ["e", "Next error"],
+  ["a", "To what needs you"],
+  ["f", "Follow the newest step"],
+  ["p", "Open and close the plan"],
+  ["r", "The result, once there is one"],
+  ["t", "Light or dark"],
+  ["Esc", "Close, let go"],
+  ["?", "This list"],
 ];
 
 function KeysModal() {
-  return ["Keyboard", [h("dl", { class: "keys" }, KEYS.flatMap(([keys, what]) => [h("dt", {}, keys.split(" ").map((part) => (/^(then|…|and)$/.test(part) ? ` ${part} ` : h("kbd", {}, part.replace(",", ""))))), h("dd", {}, what)]))], null];
+  return [
+    "Keyboard",
+    [
+      h(
+        "dl",
+        { class: "keys" },
+        KEYS.flatMap(([keys, what]) => [
+          h(
+            "dt",
+            {},
+            keys
+              .split(" ")
+              .map((part) => (/^(then|…|and)$/.test(part) ? ` ${part} ` : h("kbd", {}, part.replace(",", "")))),
+          ),
+          h("dd", {}, what),
+        ]),
+      ),
+    ],
+    null,
+  ];
 }

@@ -5,13 +5,34 @@ import { Icon } from "./icons.js";
 
 /** A status as icon and word; colour only repeats what they say. */
 export const Status = (status, word) =>
-  h("span", { class: ["status", `status--${STATUS_CLASS.has(status) ? status : "pending"}`] }, [Icon(status, 14), h("span", {}, text(word, 40))]);
+  h("span", { class: ["status", `status--${STATUS_CLASS.has(status) ? status : "pending"}`] }, [
+    Icon(status, 14),
+    h("span", {}, text(word, 40)),
+  ]);
 
-const STATUS_CLASS = new Set(["pending", "running", "awaiting", "succeeded", "failed", "cancelled", "active", "success", "error"]);
+const STATUS_CLASS = new Set([
+  "pending",
+  "running",
+  "awaiting",
+  "succeeded",
+  "failed",
+  "cancelled",
+  "active",
+  "success",
+  "error",
+]);
 
 /** A button with an icon; `label` is its accessible name when no text shows. */
-export function Button({ action, icon, label, tone = "", small = false, hideText = false, disabled = false, title, pressed, id, autofocus }, content) {
-  const props = { type: "button", class: ["button", tone && `button--${tone}`, small && "button--small"].filter(Boolean), onclick: action, disabled };
+export function Button(
+  { action, icon, label, tone = "", small = false, hideText = false, disabled = false, title, pressed, id, autofocus },
+  content,
+) {
+  const props = {
+    type: "button",
+    class: ["button", tone && `button--${tone}`, small && "button--small"].filter(Boolean),
+    onclick: action,
+    disabled,
+  };
   if (hideText) props["aria-label"] = label;
   if (title || hideText) props.title = title || label;
   if (pressed !== undefined) props["aria-pressed"] = pressed ? "true" : "false";
@@ -28,13 +49,19 @@ export const Problem = (problem, again) =>
     again && Button({ action: again, label: "Try again", small: true }),
   ]);
 
-export const Empty = (title, hint, ...more) => h("div", { class: "empty" }, [h("strong", {}, title), hint && h("p", {}, hint), ...more]);
+export const Empty = (title, hint, ...more) =>
+  h("div", { class: "empty" }, [h("strong", {}, title), hint && h("p", {}, hint), ...more]);
 
 export const Chip = (tone, icon, label, title) =>
-  h("span", { class: ["chip", `chip--${tone}`], ...(title ? { title } : {}) }, [icon && Icon(icon, 13), h("span", {}, label)]);
+  h("span", { class: ["chip", `chip--${tone}`], ...(title ? { title } : {}) }, [
+    icon && Icon(icon, 13),
+    h("span", {}, label),
+  ]);
 
 /** Reads {top, height, full} of the element a scroll event came from. */
 export const scrolled = (event) => ({
-  top: event.target.scrollTop, height: event.target.clientHeight, full: event.target.scrollHeight,
+  top: event.target.scrollTop,
+  height: event.target.clientHeight,
+  full: event.target.scrollHeight,
 });
 export const inputValue = (event) => event.target.value;

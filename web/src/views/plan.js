@@ -15,13 +15,32 @@ export function Plan(state, store) {
   const done = plan.filter((item) => item.status === "done").length;
   const now = plan.find((item) => item.status === "active");
   return h("section", { class: ["plan", state.planOpen && "plan--open"].filter(Boolean), "aria-label": "Plan" }, [
-    h("button", { type: "button", class: "plan-toggle", "aria-expanded": state.planOpen ? "true" : "false", onclick: TogglePlan }, [
-      Icon("chevron", 14), h("strong", {}, "Plan"), h("span", {}, `${done} of ${plan.length}`),
-      h("progress", { max: plan.length, value: done, "aria-label": "Plan progress" }),
-      now && !state.planOpen && h("span", { class: "plan-now" }, text(now.text, 160)),
-    ]),
-    state.planOpen && h("ol", { class: "plan-items" }, plan.map((item, index) => h("li", { key: String(index), class: `plan-item plan-item--${WORDS[item.status] ? item.status : "pending"}` }, [
-      Icon(ICONS[item.status] ?? "pending", 15), h("span", { class: "plan-state" }, WORDS[item.status] ?? ""), Prose(store, item.text),
-    ]))),
+    h(
+      "button",
+      { type: "button", class: "plan-toggle", "aria-expanded": state.planOpen ? "true" : "false", onclick: TogglePlan },
+      [
+        Icon("chevron", 14),
+        h("strong", {}, "Plan"),
+        h("span", {}, `${done} of ${plan.length}`),
+        h("progress", { max: plan.length, value: done, "aria-label": "Plan progress" }),
+        now && !state.planOpen && h("span", { class: "plan-now" }, text(now.text, 160)),
+      ],
+    ),
+    state.planOpen &&
+      h(
+        "ol",
+        { class: "plan-items" },
+        plan.map((item, index) =>
+          h(
+            "li",
+            { key: String(index), class: `plan-item plan-item--${WORDS[item.status] ? item.status : "pending"}` },
+            [
+              Icon(ICONS[item.status] ?? "pending", 15),
+              h("span", { class: "plan-state" }, WORDS[item.status] ?? ""),
+              Prose(store, item.text),
+            ],
+          ),
+        ),
+      ),
   ]);
 }

@@ -20,8 +20,20 @@ export function RunHeader(state) {
     h("div", { class: "run-title" }, [
       h("h1", {}, text(summary?.label || state.route.runId, 120)),
       Status(status, status === "pending" && summary ? state.labels.phase(summary.phase) : state.labels.status(status)),
-      h("span", { class: ["now", isOver(state) && "now--over"].filter(Boolean), "aria-live": "polite" }, deriveNowCaption(model, state.labels, summary, state.nowMs)),
-      h("span", { class: "started" }, run.startedAt ? `started ${timeOfDay(run.startedAt)}` : summary?.createdAt ? `created ${dayAndTime(summary.createdAt)}` : ""),
+      h(
+        "span",
+        { class: ["now", isOver(state) && "now--over"].filter(Boolean), "aria-live": "polite" },
+        deriveNowCaption(model, state.labels, summary, state.nowMs),
+      ),
+      h(
+        "span",
+        { class: "started" },
+        run.startedAt
+          ? `started ${timeOfDay(run.startedAt)}`
+          : summary?.createdAt
+            ? `created ${dayAndTime(summary.createdAt)}`
+            : "",
+      ),
       h("div", { class: "run-acts" }, Acts(state)),
     ]),
     h("div", { class: "strip" }, [CostStrip(model, state), Isolation(model, state), ...Notes(model)]),
@@ -31,9 +43,24 @@ export function RunHeader(state) {
 
 function Acts(state) {
   const acts = [];
-  if (may(state, "interrupt")) acts.push(Button({ action: [OpenModal, { kind: "interrupt" }], icon: "interrupt", label: "Interrupt", small: true }));
-  if (may(state, "cancel")) acts.push(Button({ action: [OpenModal, { kind: "stop" }], icon: "cancelled", label: "Stop", small: true, tone: "danger" }));
-  if (isOver(state)) acts.push(Button({ action: [OpenModal, { kind: "result" }], icon: "result", label: "Result", small: true, tone: "primary" }));
+  if (may(state, "interrupt"))
+    acts.push(
+      Button({ action: [OpenModal, { kind: "interrupt" }], icon: "interrupt", label: "Interrupt", small: true }),
+    );
+  if (may(state, "cancel"))
+    acts.push(
+      Button({ action: [OpenModal, { kind: "stop" }], icon: "cancelled", label: "Stop", small: true, tone: "danger" }),
+    );
+  if (isOver(state))
+    acts.push(
+      Button({
+        action: [OpenModal, { kind: "result" }],
+        icon: "result",
+        label: "Result",
+        small: true,
+        tone: "primary",
+      }),
+    );
   return acts;
 }
 
@@ -42,29 +69,68 @@ export function CostStrip(model, state) {
   const cost = deriveCostStrip(model, state.run.ledger, state.nowMs);
   return h("dl", { class: "cost-strip" }, [
     Figure("Tokens", [cost.tokens, h("small", {}, ` in (${cost.cached} cached) · ${cost.output} out`)]),
-    Figure(cost.fromLedger ? "Cost" : "Cost (claimed)", [cost.cost, cost.limit !== "" && h("small", {}, ` of ${cost.limit}`), cost.fraction !== null && Meter(cost.fraction)]),
+    Figure(cost.fromLedger ? "Cost" : "Cost (claimed)", [
+      cost.cost,
+      cost.limit !== "" && h("small", {}, ` of ${cost.limit}`),
+      cost.fraction !== null && Meter(cost.fraction),
+    ]),
     Figure("Time", [cost.time, cost.timeLimit !== "" && h("small", {}, ` of ${cost.timeLimit}`)]),
     Figure("Errors", [String(cost.errors)], cost.errors > 0 ? "figure--bad" : ""),
-    cost.scripted && h("div", { class: "figure" }, [h("dt", { class: "visually-hidden" }, "Model"), h("dd", {}, Chip("info", "spark", "scripted model", "No real model: replies come from a scenario file"))]),
-    cost.claim !== "" && h("div", { class: "figure" }, [h("dt", { class: "visually-hidden" }, "Difference"), h("dd", {}, Chip("warn", "warn", "figures differ", cost.claim))]),
+    cost.scripted &&
+      h("div", { class: "figure" }, [
+        h("dt", { class: "visually-hidden" }, "Model"),
+        h("dd", {}, Chip("info", "spark", "scripted model", "No real model: replies come from a scenario file")),
+      ]),
+    cost.claim !== "" &&
+      h("div", { class: "figure" }, [
+        h("dt", { class: "visually-hidden" }, "Difference"),
+        h("dd", {}, Chip("warn", "warn", "figures differ", cost.claim)),
+      ]),
   ]);
 }
 
-const Figure = (label, value, extra = "") => h("div", { class: ["figure", extra].filter(Boolean) }, [h("dt", {}, label), h("dd", {}, value)]);
+const Figure = (label, value, extra = "") =>
+  h("div", { class: ["figure", extra].filter(Boolean) }, [h("dt", {}, label), h("dd", {}, value)]);
 
 const Meter = (fraction) =>
-  h("meter", { class: "budget", min: 0, max: 1, low: 0.7, high: 0.9, optimum: 0.2, value: fraction, title: `${Math.round(fraction * 100)} % of the budget`, "aria-label": "Budget used" });
+  h("meter", {
+    class: "budget",
+    min: 0,
+    max: 1,
+    low: 0.7,
+    high: 0.9,
+    optimum: 0.2,
+    value: fraction,
+    title: `${Math.round(fraction * 100)} % of the budget`,
+    "aria-label": "Budget used",
+  });
 
 const ISOLATION = table({
-  verified: ["good", "shield", "isolation verified", "Before anything untrusted ran, this pod proved that it reaches the gateway and nothing else."],
-  not_required: ["bad", "shieldOff", "isolation NOT enforced", "This cluster was set up to run without proven isolation. Repository code may reach the network."],
-  unknown: ["quiet", "shield", "isolation not reported yet", "The run has not said yet whether its isolation was proven."],
+  verified: [
+    "good",
+    "shield",
+    "isolation verified",
+    "Before anything untrusted ran, this pod proved that it reaches the gateway and nothing else.",
+  ],
+  not_required: [
+    "bad",
+    "shieldOff",
+    "isolation NOT enforced",
+    "This cluster was set up to run without proven isolation. Repository code may reach the network.",
+  ],
+  unknown: [
+    "quiet",
+    "shield",
+    "isolation not reported yet",
+    "The run has not said yet whether its isolation was proven.",
+  ],
 });
 
 function Isolation(model, state) {
   const condition = (state.run.detail?.conditions ?? []).find((one) => one?.type === "IsolationVerified");
   const refused = condition?.reason === "IsolationNotEnforced" || state.run.summary?.reason === "IsolationNotEnforced";
-  if (refused) return Chip("bad", "shieldOff", "isolation NOT enforced: run refused", text(condition?.message ?? "", 500));
+  if (refused)
+    return Chip("bad", "shieldOff", "isolation NOT enforced: run refused", text(condition?.message ?? "", 500));
   const [tone, icon, label, title] = ISOLATION[model.run.isolation] ?? ISOLATION.unknown;
   return Chip(tone, icon, label, title);
 }
@@ -74,11 +140,14 @@ const Notes = (model) => honestyNotes(model).map((note) => Chip(note.tone, "warn
 // A Run that waits or failed before its first event has its reason in the resource, not in the events.
 function Why(state) {
   const { summary } = state.run;
-  if (!summary?.reason || !["Pending", "Queued", "Preparing", "Failed", "Cancelled"].includes(summary.phase)) return null;
+  if (!summary?.reason || !["Pending", "Queued", "Preparing", "Failed", "Cancelled"].includes(summary.phase))
+    return null;
   const words = state.labels.reason(summary.reason);
   if (words === "" && !summary.message) return null;
   return h("p", { class: ["why", summary.phase === "Failed" && "why--bad"].filter(Boolean) }, [
-    Icon(summary.phase === "Failed" ? "warn" : "pending", 15), h("strong", {}, text(words || summary.reason, 200)), summary.message && h("span", {}, text(summary.message, 1000)),
+    Icon(summary.phase === "Failed" ? "warn" : "pending", 15),
+    h("strong", {}, text(words || summary.reason, 200)),
+    summary.message && h("span", {}, text(summary.message, 1000)),
   ]);
 }
 
@@ -86,12 +155,21 @@ function Why(state) {
 export function AttentionBar(state) {
   const open = waiting(shownModel(state));
   if (open.length === 0) return null;
-  return h("section", { class: "attention", "aria-label": "Needs you" }, open.slice(0, 3).map((operation) =>
-    h("div", { class: "attention-item", key: operation.id }, [
-      Icon(operation.kind, 18),
-      h("span", {}, [h("strong", {}, state.labels.participant(operation.source)), operation.kind === "question" ? " asks: " : " wants an approval: ", text(operation.title || operation.details, 200)]),
-      Button({ action: [Select, operation.id], label: "Show", small: true, tone: "primary" }),
-    ]),
-  ));
+  return h(
+    "section",
+    { class: "attention", "aria-label": "Needs you" },
+    open
+      .slice(0, 3)
+      .map((operation) =>
+        h("div", { class: "attention-item", key: operation.id }, [
+          Icon(operation.kind, 18),
+          h("span", {}, [
+            h("strong", {}, state.labels.participant(operation.source)),
+            operation.kind === "question" ? " asks: " : " wants an approval: ",
+            text(operation.title || operation.details, 200),
+          ]),
+          Button({ action: [Select, operation.id], label: "Show", small: true, tone: "primary" }),
+        ]),
+      ),
+  );
 }
-

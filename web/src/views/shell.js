@@ -8,22 +8,58 @@ import { formatRoute } from "../router.js";
 import { Icon } from "./icons.js";
 import { Button, Status } from "./parts.js";
 
-const SCREENS = [["watch", "Watch", "running"], ["history", "History", "pending"], ["compose", "Compose", "inquiry"]];
+const SCREENS = [
+  ["watch", "Watch", "running"],
+  ["history", "History", "pending"],
+  ["compose", "Compose", "inquiry"],
+];
 
 /** The bar at the top: where one is, which run is viewed, whether it is live, who needs a person. */
 export function TopBar(state) {
   const { route } = state;
   const help = needingHelp(state);
   return h("header", { class: "topbar" }, [
-    h("a", { class: "brand", href: "#/", "aria-label": "Guildhall, watch" }, [Icon("brand", 20), h("span", {}, "Guildhall")]),
-    h("nav", { "aria-label": "Screens" }, SCREENS.map(([screen, label]) => ScreenLink(state, screen, label))),
+    h("a", { class: "brand", href: "#/", "aria-label": "Guildhall, watch" }, [
+      Icon("brand", 20),
+      h("span", {}, "Guildhall"),
+    ]),
+    h(
+      "nav",
+      { "aria-label": "Screens" },
+      SCREENS.map(([screen, label]) => ScreenLink(state, screen, label)),
+    ),
     h("div", { class: "topbar-run" }, RunPicker(state)),
     h("div", { class: "topbar-end" }, [
-      help > 0 && h("a", { class: "chip chip--attention", href: attentionHref(state), "aria-label": help === 1 ? "1 run needs you" : `${help} runs need you` }, [Icon("awaiting", 14), h("span", {}, help === 1 ? "1 run needs you" : `${help} runs need you`)]),
+      help > 0 &&
+        h(
+          "a",
+          {
+            class: "chip chip--attention",
+            href: attentionHref(state),
+            "aria-label": help === 1 ? "1 run needs you" : `${help} runs need you`,
+          },
+          [Icon("awaiting", 14), h("span", {}, help === 1 ? "1 run needs you" : `${help} runs need you`)],
+        ),
       route.screen === "watch" && route.runId !== "" && Connection(state),
-      Button({ action: ToggleTheme, icon: state.theme === "dark" ? "sun" : "moon", label: state.theme === "dark" ? "Light theme" : "Dark theme", hideText: true, tone: "quiet" }),
-      Button({ action: [OpenModal, { kind: "keys" }], icon: "keys", label: "Keyboard shortcuts", hideText: true, tone: "quiet" }),
-      state.session.user !== "" && h("button", { type: "button", class: "button button--quiet user", title: "Sign out", onclick: SignOut }, [Icon("human", 15), h("span", {}, shortUser(state.session.user))]),
+      Button({
+        action: ToggleTheme,
+        icon: state.theme === "dark" ? "sun" : "moon",
+        label: state.theme === "dark" ? "Light theme" : "Dark theme",
+        hideText: true,
+        tone: "quiet",
+      }),
+      Button({
+        action: [OpenModal, { kind: "keys" }],
+        icon: "keys",
+        label: "Keyboard shortcuts",
+        hideText: true,
+        tone: "quiet",
+      }),
+      state.session.user !== "" &&
+        h("button", { type: "button", class: "button button--quiet user", title: "Sign out", onclick: SignOut }, [
+          Icon("human", 15),
+          h("span", {}, shortUser(state.session.user)),
+        ]),
     ]),
   ]);
 }
@@ -32,13 +68,30 @@ const shortUser = (user) => text(user.replace(/^system:serviceaccount:/, ""), 40
 
 function ScreenLink(state, screen, label) {
   const here = state.route.screen === screen;
-  const to = screen === "watch" ? { ...state.route, screen, q: "", ...(here ? {} : {}) } : { screen };
-  return h("a", { href: formatRoute(to), class: ["screen-link", here && "is-here"].filter(Boolean), ...(here ? { "aria-current": "page" } : {}) }, label);
+  const to = screen === "watch" ? { ...state.route, screen, q: "" } : { screen };
+  return h(
+    "a",
+    {
+      href: formatRoute(to),
+      class: ["screen-link", here && "is-here"].filter(Boolean),
+      ...(here ? { "aria-current": "page" } : {}),
+    },
+    label,
+  );
 }
 
-const attentionHref = (state) => formatRoute({ screen: "watch", runId: state.runs.items.find((run) => run.awaiting > 0)?.id ?? "" });
+const attentionHref = (state) =>
+  formatRoute({ screen: "watch", runId: state.runs.items.find((run) => run.awaiting > 0)?.id ?? "" });
 
-const picked = (event) => ({ screen: "watch", runId: event.target.value, uid: "", view: "flow", op: "", at: null, q: "" });
+const picked = (event) => ({
+  screen: "watch",
+  runId: event.target.value,
+  uid: "",
+  view: "flow",
+  op: "",
+  at: null,
+  q: "",
+});
 
 function RunPicker(state) {
   const { items } = state.runs;
@@ -49,28 +102,51 @@ function RunPicker(state) {
     h("span", { class: "visually-hidden" }, "Viewed run"),
     h("select", { onchange: [Go, picked], value: runId }, [
       runId === "" && h("option", { value: "", key: "none" }, "Choose a run…"),
-      runId !== "" && !listed && h("option", { value: runId, key: runId, selected: true }, text(state.run.summary?.label || runId, 80)),
-      ...items.map((run) => h("option", { value: text(run.id, 320), key: text(run.uid, 80), selected: run.id === runId }, `${text(run.label || run.name, 60)} — ${state.labels.phase(run.phase)}`)),
+      runId !== "" &&
+        !listed &&
+        h("option", { value: runId, key: runId, selected: true }, text(state.run.summary?.label || runId, 80)),
+      ...items.map((run) =>
+        h(
+          "option",
+          { value: text(run.id, 320), key: text(run.uid, 80), selected: run.id === runId },
+          `${text(run.label || run.name, 60)} — ${state.labels.phase(run.phase)}`,
+        ),
+      ),
     ]),
   ]);
 }
 
 const CONNECTIONS = table({
-  idle: ["quiet", "pending", "Not connected"], connecting: ["quiet", "pending", "Connecting…"], live: ["good", "running", "Live"],
-  reconnecting: ["warn", "pending", "Reconnecting…"], polling: ["warn", "pending", "Polling"], lost: ["bad", "failed", "Connection lost"],
-  refused: ["bad", "failed", "Not available"], ended: ["quiet", "succeeded", "Ended"],
+  idle: ["quiet", "pending", "Not connected"],
+  connecting: ["quiet", "pending", "Connecting…"],
+  live: ["good", "running", "Live"],
+  reconnecting: ["warn", "pending", "Reconnecting…"],
+  polling: ["warn", "pending", "Polling"],
+  lost: ["bad", "failed", "Connection lost"],
+  refused: ["bad", "failed", "Not available"],
+  ended: ["quiet", "succeeded", "Ended"],
 });
 const EXPLAINED = table({
   polling: "Live updates do not get through; the console asks every few seconds instead.",
-  lost: "What you see may be old. The console keeps trying.", reconnecting: "What you see may be a few seconds old.",
+  lost: "What you see may be old. The console keeps trying.",
+  reconnecting: "What you see may be a few seconds old.",
 });
 
 /** How fresh the picture is, said plainly. */
 export function Connection(state) {
-  if (state.route.at !== null) return h("span", { class: "chip chip--warn" }, [Icon("pending", 13), h("span", {}, "Replay")]);
+  if (state.route.at !== null)
+    return h("span", { class: "chip chip--warn" }, [Icon("pending", 13), h("span", {}, "Replay")]);
   const kind = state.run.connection.state;
   const [tone, icon, label] = CONNECTIONS[kind] ?? CONNECTIONS.idle;
-  return h("span", { class: ["chip", `chip--${tone}`, kind === "live" && "chip--live"].filter(Boolean), role: "status", ...(EXPLAINED[kind] ? { title: EXPLAINED[kind] } : {}) }, [Icon(icon, 13), h("span", {}, label)]);
+  return h(
+    "span",
+    {
+      class: ["chip", `chip--${tone}`, kind === "live" && "chip--live"].filter(Boolean),
+      role: "status",
+      ...(EXPLAINED[kind] ? { title: EXPLAINED[kind] } : {}),
+    },
+    [Icon(icon, 13), h("span", {}, label)],
+  );
 }
 
 const tokenOf = (event) => {
@@ -82,20 +158,41 @@ const tokenOf = (event) => {
 export function SignInDialog(state) {
   const { session } = state;
   return h("main", { class: "signin" }, [
-    h("form", { class: "card signin-card", onsubmit: [SignIn, tokenOf], "aria-busy": session.busy ? "true" : "false" }, [
-      h("div", { class: "signin-brand" }, [Icon("brand", 36), h("h1", {}, "Guildhall")]),
-      h("p", {}, "Sign in with a token of this cluster. It shows you what your account may see, and nothing else."),
-      h("label", { for: "token" }, "Token"),
-      h("textarea", { id: "token", name: "token", rows: 4, spellcheck: "false", autocomplete: "off", placeholder: "Paste the token here", "aria-describedby": "token-help", disabled: session.busy }),
-      h("p", { id: "token-help", class: "hint" }, ["Get one with ", h("code", {}, "kubectl create token NAME"), "."]),
-      session.error !== "" && h("p", { class: "field-error", role: "alert" }, text(session.error, 500)),
-      h("button", { type: "submit", class: "button button--primary", disabled: session.busy }, session.busy ? "Signing in…" : "Sign in"),
-    ]),
+    h(
+      "form",
+      { class: "card signin-card", onsubmit: [SignIn, tokenOf], "aria-busy": session.busy ? "true" : "false" },
+      [
+        h("div", { class: "signin-brand" }, [Icon("brand", 36), h("h1", {}, "Guildhall")]),
+        h("p", {}, "Sign in with a token of this cluster. It shows you what your account may see, and nothing else."),
+        h("label", { for: "token" }, "Token"),
+        h("textarea", {
+          id: "token",
+          name: "token",
+          rows: 4,
+          spellcheck: "false",
+          autocomplete: "off",
+          placeholder: "Paste the token here",
+          "aria-describedby": "token-help",
+          disabled: session.busy,
+        }),
+        h("p", { id: "token-help", class: "hint" }, ["Get one with ", h("code", {}, "kubectl create token NAME"), "."]),
+        session.error !== "" && h("p", { class: "field-error", role: "alert" }, text(session.error, 500)),
+        h(
+          "button",
+          { type: "submit", class: "button button--primary", disabled: session.busy },
+          session.busy ? "Signing in…" : "Sign in",
+        ),
+      ],
+    ),
   ]);
 }
 
 export const Toast = (state) =>
-  state.toast && h("div", { class: ["toast", `toast--${state.toast.tone === "bad" ? "bad" : "good"}`], role: "status" }, [Icon(state.toast.tone === "bad" ? "warn" : "succeeded", 16), h("span", {}, text(state.toast.text, 500))]);
+  state.toast &&
+  h("div", { class: ["toast", `toast--${state.toast.tone === "bad" ? "bad" : "good"}`], role: "status" }, [
+    Icon(state.toast.tone === "bad" ? "warn" : "succeeded", 16),
+    h("span", {}, text(state.toast.text, 500)),
+  ]);
 
 /** Runs to choose from when none is viewed. */
 export function Landing(state) {
@@ -105,8 +202,18 @@ export function Landing(state) {
     h("h1", {}, live.length > 0 ? "Running now" : "Nothing is running"),
     status === "failed" && h("p", { class: "field-error" }, text(problem?.title, 300)),
     status === "idle" && h("p", { class: "hint" }, "Looking for runs…"),
-    live.length === 0 && status === "ready" && h("p", { class: "hint" }, ["Start one in ", h("a", { href: "#/compose" }, "Compose"), ", or open an earlier one."]),
-    h("ul", { class: "landing-list" }, (live.length > 0 ? live : items.slice(0, 8)).map((run) => LandingRow(state, run))),
+    live.length === 0 &&
+      status === "ready" &&
+      h("p", { class: "hint" }, [
+        "Start one in ",
+        h("a", { href: "#/compose" }, "Compose"),
+        ", or open an earlier one.",
+      ]),
+    h(
+      "ul",
+      { class: "landing-list" },
+      (live.length > 0 ? live : items.slice(0, 8)).map((run) => LandingRow(state, run)),
+    ),
   ]);
 }
 

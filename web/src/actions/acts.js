@@ -1,0 +1,45 @@
+// Acts on a run: asked for first, shown as fact only when they come back as events. Also modals and toasts.
+import { runPath } from "../api.js";
+import { copy, focus, later, request } from "../effects.js";
+import { problemText, refusedOr, toast } from "./session.js";
+
+export const OpenModal = (state, modal) => [
+  { ...state, modal: { message: "", busy: false, error: "", ...modal }, stage: { ...state.stage, tooltip: null } },
+  focus(".modal [autofocus], .modal"),
+];
+export const CloseModal = (state) => ({ ...state, modal: null });
+export const ModalMessage = (state, message) => ({ ...state, modal: state.modal && { ...state.modal, message } });
+
+export function ConfirmAct(state) {
+  const { modal, route } = state;
+  if (modal === null || modal.busy) return state;
+  const path = modal.kind === "stop" ? "/cancel" : "/interrupt";
+  const body = modal.kind === "stop" ? {} : { intent: "abort", message: modal.message };
+  return [
+    { ...state, modal: { ...modal, busy: true, error: "" } },
+    request("POST", runPath(route.runId, path, route.uid), ActAnswered, { body }),
+  ];
+}
+
+export function ActAnswered(state, answer) {
+  if (state.modal === null) return state;
+  if (!answer.ok)
+    return refusedOr(state, answer, {
+      ...state,
+      modal: { ...state.modal, busy: false, error: problemText(answer.problem) },
+    });
+  const text =
+    state.modal.kind === "stop"
+      ? "Stop was asked for. It shows as done when the run has ended."
+      : "The interrupt was sent. It shows when the run has taken it.";
+  return [{ ...state, modal: null, toast: toast("good", text) }, later(8000, DropToast, text)];
+}
+
+export const DropToast = (state, text) =>
+  state.toast?.text === text || text === undefined ? { ...state, toast: null } : state;
+export const Copy = (state, text) => [state, copy(text, Copied)];
+export const Copied = (state, done) => {
+  const text = done ? "Copied." : "The browser did not allow copying.";
+  return [{ ...state, toast: toast(done ? "good" : "bad", text) }, later(3000, DropToast, text)];
+};
+export const TogglePlan = (state) => ({ ...state, planOpen: !state.planOpen });

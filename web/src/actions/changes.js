@@ -1,0 +1,24 @@
+// The patch.
+import { runPath } from "../api.js";
+import { download, later, request } from "../effects.js";
+import { readChanges } from "../incoming.js";
+import { refusedOr } from "./session.js";
+
+export function changesEffects(state) {
+  const sha = state.run.model.run.patchSHA256 ?? "none";
+  if (state.route.view !== "changes" || !state.route.runId || state.changes.sha === sha || state.run.id === "")
+    return [];
+  return [later(0, LoadChanges, sha)];
+}
+
+export const LoadChanges = (state, sha) => [
+  { ...state, changes: { ...state.changes, status: state.changes.view ? "ready" : "loading", sha } },
+  request("GET", runPath(state.route.runId, "/changes", state.route.uid), ChangesAnswered),
+];
+
+export const ChangesAnswered = (state, answer) =>
+  answer.ok
+    ? { ...state, changes: { ...state.changes, status: "ready", view: readChanges(answer.data), problem: null } }
+    : refusedOr(state, answer, { ...state, changes: { ...state.changes, status: "failed", problem: answer.problem } });
+
+export const DownloadPatch = (state) => [state, download(runPath(state.route.runId, "/patch", state.route.uid))];

@@ -1,0 +1,67 @@
+// Compose: the form, the check with the cluster, the start.
+import { formProblems, specOf } from "../derive/manifest.js";
+import { focus, request } from "../effects.js";
+import { listOf, numberOr, recordOf, stringOf } from "../safe.js";
+import { emptyForm } from "../state.js";
+import { Go } from "./route.js";
+import { refusedOr } from "./session.js";
+
+export const SetField = (state, { field, value }) => ({
+  ...state,
+  compose: { ...state.compose, [field]: value, dry: null, problem: null },
+});
+
+export function Submit(state, dryRun) {
+  const form = state.compose;
+  if (form.busy !== "") return state;
+  const problems = formProblems(form);
+  if (problems.length > 0)
+    return [{ ...state, compose: { ...form, showProblems: true } }, focus(`#compose-${problems[0].field}`)];
+  const body = { namespace: form.namespace, ...(form.name ? { name: form.name } : {}), spec: specOf(form) };
+  return [
+    { ...state, compose: { ...form, busy: dryRun ? "dry" : "create", problem: null, dry: null } },
+    request("POST", `/api/runs${dryRun ? "?dryRun=true" : ""}`, SubmitAnswered, { body, tag: dryRun }),
+  ];
+}
+
+export function SubmitAnswered(state, answer) {
+  const compose = { ...state.compose, busy: "" };
+  if (!answer.ok)
+    return refusedOr({ ...state, compose }, answer, { ...state, compose: { ...compose, problem: answer.problem } });
+  const created = recordOf(answer.data);
+  if (answer.tag === true)
+    return {
+      ...state,
+      compose: { ...compose, dry: { manifest: stringOf(created.manifest), warnings: listOf(created.warnings) } },
+    };
+  return Go(
+    { ...state, compose: { ...emptyForm(), namespace: compose.namespace, guild: compose.guild } },
+    { screen: "watch", runId: stringOf(created.id), uid: "", view: "flow", op: "", at: null, q: "" },
+  );
+}
+
+/** Fills Compose from a Run that was watched. */
+export function RunAgain(state, detail) {
+  const { spec, summary } = detail;
+  const { workspace, budget } = spec;
+  const source = ["git", "claim", "archive"].find((name) => workspace[name]) ?? "none";
+  const compose = {
+    ...emptyForm(),
+    namespace: stringOf(summary?.namespace),
+    guild: stringOf(spec?.guildRef?.name),
+    task: stringOf(spec?.task),
+    source,
+    gitUrl: stringOf(workspace.git?.url),
+    gitRef: stringOf(workspace.git?.ref),
+    claim: stringOf(workspace.claim?.name),
+    configMap: stringOf(workspace.archive?.configMap),
+    key: stringOf(workspace.archive?.key) || "workspace.tar.gz",
+    strip: String(workspace.archive?.stripComponents || ""),
+    image: stringOf(spec?.image),
+    dollars: numberOr(budget.costMicroUSD) === null ? "" : String(budget.costMicroUSD / 1e6),
+    tokens: String(budget.tokens ?? ""),
+    steps: String(budget.steps ?? ""),
+    minutes: numberOr(budget.seconds) === null ? "" : String(budget.seconds / 60),
+  };
+  return Go({ ...state, compose, modal: null }, { screen: "compose", q: "" });
+}

@@ -1,0 +1,39 @@
+// Replay: the run as it was after any of its events.
+import { loadAllEvents, modelAt } from "../effects.js";
+import { numberOr } from "../safe.js";
+import { opEffects } from "./inspect.js";
+import { Go } from "./route.js";
+import { problemText, toast } from "./session.js";
+
+export function replayed(state, effects) {
+  if (state.route.at === null)
+    return [{ ...state, run: { ...state.run, replay: null } }, ...effects, ...opEffects(state)];
+  const replay = state.run.replay;
+  if (replay?.events)
+    return [
+      { ...state, run: { ...state.run, replay: { ...replay, model: modelAt(replay.events, state.route.at) } } },
+      ...effects,
+    ];
+  if (replay?.loading) return [state, ...effects];
+  return [
+    { ...state, run: { ...state.run, replay: { loading: true } } },
+    ...effects,
+    loadAllEvents(state.route.runId, state.route.uid, ReplayLoaded),
+  ];
+}
+
+/** A link with `at=` opens a replay as soon as the run is there. */
+export const StartReplay = (state) => replayed(state, []);
+
+export function ReplayLoaded(state, { events, problem, complete, runId }) {
+  if (problem) return { ...state, run: { ...state.run, replay: null }, toast: toast("bad", problemText(problem)) };
+  if (runId !== state.route.runId || state.route.at === null) return state;
+  const model = modelAt(events, state.route.at);
+  return { ...state, run: { ...state.run, replay: { events, complete, model } } };
+}
+
+export const SeekTo = (state, at) => {
+  const last = state.run.model.run.lastSeq;
+  const wanted = numberOr(Number(at)) ?? last;
+  return Go(state, { at: wanted >= last ? null : Math.max(1, Math.floor(wanted)) });
+};

@@ -1,0 +1,129 @@
+// The run being watched: its model, its events as they come, its ledger.
+import { runPath } from "../api.js";
+import { focus, later, request, setBadge } from "../effects.js";
+import { fold } from "../fold.js";
+import { readDetail, readLedger, readModel, readSummary } from "../incoming.js";
+import { createLabels } from "../labels.js";
+import { modelFromWire } from "../model.js";
+import { recordOf, stringOf } from "../safe.js";
+import { isOver, needingHelp } from "../state.js";
+import { changesEffects } from "./changes.js";
+import { LoadEventPages, PAGE_EVENTS } from "./events.js";
+import { opEffects } from "./inspect.js";
+import { StartReplay } from "./replay.js";
+import { SessionAnswered, refusedOr } from "./session.js";
+import { followEffects } from "./steps.js";
+
+export function FlowArrived(state, data) {
+  const flow = recordOf(data);
+  const model = modelFromWire(readModel(flow.model));
+  const summary = readSummary(flow.summary);
+  const next = {
+    ...state,
+    labels: createLabels(state.config, model.run),
+    run: {
+      ...state.run,
+      id: state.route.runId,
+      model,
+      version: state.run.version + 1,
+      ledger: readLedger(flow.ledger),
+      summary,
+    },
+  };
+  const { runId, uid } = state.route;
+  const pages = state.route.view === "events" ? [later(0, LoadEventPages)] : [];
+  const replay = state.route.at !== null && state.run.replay === null ? [later(0, StartReplay)] : [];
+  return ending(next, [
+    request("GET", runPath(runId, "", uid), DetailAnswered),
+    badgeOf(next),
+    ...followEffects(next),
+    ...opEffects(next),
+    ...changesEffects(next),
+    ...pages,
+    ...replay,
+  ]);
+}
+
+export function EventsArrived(state, events) {
+  const { run } = state;
+  const pages = new Map(state.events.pages);
+  let touched = false;
+  for (const event of events) {
+    fold(run.model, event);
+    touched = remember(pages, event) || touched;
+  }
+  const next = {
+    ...state,
+    run: { ...run, version: run.version + 1 },
+    nowMs: Date.now(),
+    labels: events.some((event) => event.type === "run.started")
+      ? createLabels(state.config, run.model.run)
+      : state.labels,
+    events: touched ? { ...state.events, pages, version: state.events.version + 1 } : state.events,
+  };
+  const money = events.some((event) => event.type === "model.finished")
+    ? [request("GET", runPath(state.route.runId, "/flow", state.route.uid, { prose: "none" }), LedgerAnswered)]
+    : [];
+  const changed = events.some((event) => event.type === "changes.updated") ? changesEffects(next) : [];
+  return ending(next, [
+    ...followEffects(next),
+    ...opEffects(next),
+    ...changed,
+    ...(money.length && throttled(state) ? money : []),
+  ]);
+}
+
+// The ledger is asked for at most every five seconds: money on the screen may be that old, not more.
+const throttled = (state) => state.nowMs - (state.run.ledgerAskedMs ?? 0) > 5000;
+
+export const LedgerAnswered = (state, answer) =>
+  answer.ok && recordOf(answer.data).ledger
+    ? { ...state, run: { ...state.run, ledger: readLedger(recordOf(answer.data).ledger), ledgerAskedMs: state.nowMs } }
+    : state;
+
+function remember(pages, event) {
+  if (event.type === "unreadable" || !Number.isSafeInteger(event.seq)) return false;
+  const page = Math.floor((event.seq - 1) / PAGE_EVENTS);
+  if (!pages.has(page)) return false;
+  const events = pages.get(page);
+  if (events.some((one) => one.seq === event.seq)) return false;
+  pages.set(page, [...events, event]);
+  return true;
+}
+
+// A Run that ends while it is watched shows its result once; one opened later does not push it at people.
+function ending(state, effects) {
+  const over = isOver(state);
+  const watchedLive = state.run.wasLive === true;
+  if (over && watchedLive && !state.run.resultSeen && state.modal === null && state.route.at === null) {
+    return [
+      { ...state, run: { ...state.run, resultSeen: true }, modal: { kind: "result" } },
+      ...effects,
+      focus(".modal"),
+    ];
+  }
+  return [{ ...state, run: { ...state.run, wasLive: watchedLive || !over } }, ...effects];
+}
+
+export function SummaryArrived(state, summary) {
+  const next = { ...state, run: { ...state.run, summary: readSummary(summary) } };
+  return [next, badgeOf(next)];
+}
+
+export const DetailAnswered = (state, answer) =>
+  answer.ok ? { ...state, run: { ...state.run, detail: readDetail(answer.data) } } : refusedOr(state, answer, state);
+
+export function ConnectionChanged(state, connection) {
+  const next = { ...state, run: { ...state.run, connection } };
+  return connection.problem?.status === 401
+    ? SessionAnswered(next, { ok: false, status: 401, problem: connection.problem })
+    : next;
+}
+
+export function badgeOf(state) {
+  const help = needingHelp(state);
+  const label = state.run.summary?.label || "";
+  const failed = state.run.summary?.phase === "Failed";
+  const title = [help > 0 ? `(${help})` : "", label, "Guildhall"].filter(Boolean).join(" · ").replace(") · ", ") ");
+  return setBadge(stringOf(title).slice(0, 200), help > 0 || failed);
+}
