@@ -357,32 +357,3 @@ def test_a_workshop_that_dies_is_told_and_found_again(tmp_path: Path) -> None:
     assert "back" in outputs[1] or "workshop_lost" in outputs[1]
     for context in servers:
         context.__exit__(None, None, None)
-
-
-# The log
-
-
-def test_it_stays_within_reach_of_what_is_stored_and_prints_again_on_request(
-    tmp_path: Path, workshop: Workshop
-) -> None:
-    (workshop.workspace / "big.txt").write_text("0123456789abcde\n" * 1_900)
-    reading = [one("read_file", path="big.txt")] * 200
-    with serving(*reading, one("finish", result="ok")) as gateway:
-        gateway.store_everything = False
-        snap = snapshot(url=gateway.url, budget={"steps": 1_000, "seconds": 600})
-        process = start(tmp_path / "x", snap, socket=workshop.socket_path)
-        until(lambda: len(process.printed) > limits.LOG_AHEAD_MAX_BYTES, 60)
-        time.sleep(1.5)
-        stuck = len(process.printed)
-        assert stuck < limits.LOG_AHEAD_MAX_BYTES + 2 * limits.EVENT_MAX_BYTES
-        time.sleep(1)
-        assert len(process.printed) == stuck, "it went on without being acknowledged"
-        last = process.events[-1].seq
-        gateway.post(stored_seq=3, resend_from=4)
-        until(lambda: len(process.printed) > stuck + 100_000, 10)
-        data = process.printed[stuck:]
-        assert json.loads(data.splitlines()[0])["seq"] == 4
-        gateway.post(stored_seq=last)
-        gateway.store_everything = True
-        assert process.wait(60) == 0
-    assert process.message.outcome == "succeeded"

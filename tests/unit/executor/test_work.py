@@ -1,12 +1,16 @@
 """The tools against the real workshop binary: a planner, a coder and a reviewer repair a small project."""
 
 import hashlib
+import json
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from guildhall_contracts.model_api import ToolMessage
 from support.executor_gateway import FakeGateway, calls, one, serving, tool_call
+from support.executor_process import until
 from support.executor_run import SOLO, TEAM, Outcome, run, snapshot
 from support.workshop import Workshop, running
 
@@ -205,3 +209,37 @@ def test_the_seconds_of_a_run_end_it_in_the_middle_of_a_command(tmp_path: Path, 
     assert (got.message.error_kind, got.message.reason) == ("deadline", "DeadlineExceeded")
     assert [event.kind for event in got.of("budget.warned")] == ["seconds"]
     assert [file.path for file in got.of("changes.updated")[-1].files] == ["kept.txt"]
+
+
+def test_it_stays_within_reach_of_what_is_stored_and_prints_again_on_request(
+    tmp_path: Path, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bound = 400_000
+    monkeypatch.setattr("guildhall_contracts.limits.LOG_AHEAD_MAX_BYTES", bound)
+    (workshop.workspace / "big.txt").write_text("0123456789abcde\n" * 1_900)
+    with serving(*[one("read_file", path="big.txt")] * 30, one("finish", result="ok")) as gateway:
+        gateway.store_everything = False
+        out = tmp_path / "x" / "stdout-1"
+
+        def printed() -> bytes:
+            return out.read_bytes() if out.exists() else b""
+
+        with ThreadPoolExecutor(1) as threads:
+            running_it = threads.submit(go, tmp_path, workshop, gateway)
+            until(lambda: len(printed()) > bound, 60)
+            time.sleep(0.5)
+            stuck = len(printed())
+            assert stuck < bound + 2 * 40_000
+            asked = len(gateway.requests)
+            time.sleep(1)
+            assert len(printed()) == stuck, "it went on without being acknowledged"
+            assert len(gateway.requests) == asked < 30
+            last = json.loads(printed().splitlines()[-1])["seq"]
+            gateway.post(stored_seq=3, resend_from=4)
+            until(lambda: len(printed()) >= 2 * stuck - 10_000, 60)
+            assert json.loads(printed()[stuck:].splitlines()[0])["seq"] == 4
+            gateway.store_everything = True
+            gateway.post(stored_seq=last)
+            got = running_it.result(60)
+    assert got.message.outcome == "succeeded"
+    assert len(gateway.requests) == 31
