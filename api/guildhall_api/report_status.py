@@ -38,6 +38,7 @@ class Reporter:
         self._clock = clock
         self._dirty = asyncio.Event()
         self._urgent = asyncio.Event()
+        self._writing = asyncio.Lock()
         self._bytes = 0
         self._hole: tuple[int, float] | None = None
         self._written: object = None
@@ -70,6 +71,10 @@ class Reporter:
 
     async def report(self) -> bool:
         """Write what changed since the last write; whether nothing is left to write."""
+        async with self._writing:
+            return await self._write()
+
+    async def _write(self) -> bool:
         run = self._run
         resend_from = self._resend_from()  # first: it may give up a hole, which moves what counts as stored
         status = status_of(run.run_wire, run.intake.stored_seq, resend_from)
