@@ -23,7 +23,7 @@ export async function call(method, path, body, { timeoutMs = REQUEST_MAX_MS } = 
     return refused(0, { title, detail: "Check the connection or the port-forward, then try again." });
   }
   if (response.status === 204) return { ok: true, status: 204, data: null };
-  let data = null;
+  let data;
   try {
     data = await response.json();
   } catch {

@@ -6,7 +6,6 @@ import { table } from "../safe.js";
 import { isOver, shownModel } from "../state.js";
 import { CloseModal, OpenModal, TogglePlan } from "./acts.js";
 import { Go } from "./route.js";
-import { toast } from "./session.js";
 import { FollowList, reveal, rowsOf, step } from "./steps.js";
 
 export const Tick = (state, nowMs) => ({ ...state, nowMs });

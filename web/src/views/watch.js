@@ -60,7 +60,6 @@ const pinned = (event) => (event.target.closest(".changes, .events, button, a, i
 const pinnedByKey = (event) => (event.key === "Enter" || event.key === " " ? targetOf(event) : undefined);
 
 function Stage(state) {
-  const model = shownModel(state);
   const version = state.route.at === null ? state.run.version : `at${state.route.at}`;
   switch (state.route.view) {
     case "sequence":
