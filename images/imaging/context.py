@@ -101,7 +101,8 @@ def _platform() -> str:
 
 def _install(target: Path, words: list[str]) -> None:
     platform_words = ["--python-version", PYTHON, "--python-platform", _platform()]
-    run(["uv", "pip", "install", "--quiet", "--target", target, *platform_words, *words], cwd=ROOT)
+    # Copies, never links into uv's cache: what is stripped here is what other environments have mapped.
+    run(["uv", "pip", "install", "--quiet", "--link-mode=copy", "--target", target, *platform_words, *words], cwd=ROOT)
     shutil.rmtree(target / "bin", ignore_errors=True)
     (target / ".lock").unlink(missing_ok=True)
 

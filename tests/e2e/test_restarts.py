@@ -31,9 +31,19 @@ def process_of(here: Installation, component: str) -> int:
         if item["status"]["phase"] == "Running" and "deletionTimestamp" not in item["metadata"]
     ]
     container = pod["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
-    listed = here.tool("ctr", "-n", "k8s.io", "tasks", "ls")
+    socket = here.cluster.kubeconfig.parents[1] / "containerd.sock"
+    listed = here.tool("ctr", "-a", str(socket), "-n", "k8s.io", "tasks", "ls")
     row = next(line.split() for line in listed.splitlines() if line.startswith(container))
     return int(row[1])
+
+
+def fresh(here: Installation, component: str) -> None:
+    """A component that was restarted before gets a new pod, or the kubelet's back-off would add up over the tests."""
+    selector = f"app.kubernetes.io/component={component}"
+    for pod in here.items("pods", CONTROL, selector):
+        if any(status["restartCount"] for status in pod["status"].get("containerStatuses", [])):
+            here.kubectl("-n", CONTROL, "delete", "pod", pod["metadata"]["name"], "--wait=true", "--timeout=60s")
+    wait_ready(here)
 
 
 def wait_ready(here: Installation) -> None:
@@ -61,10 +71,10 @@ def journal_events(here: Installation, name: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("component", ["operator", "gateway", "api"])
 def test_killed(installation: Installation, component: str, point: str) -> None:
     name = f"kill-{component}-{point}"
-    wait_ready(installation)
+    fresh(installation, component)
     victim = process_of(installation, component)
     installation.delete("run", name)
-    installation.apply(run_manifest(name, guild=one_role_guild("slow", "write_file", "run_shell")))
+    installation.apply(run_manifest(name, guild=one_role_guild("brisk", "write_file", "run_shell")))
     end = time.monotonic() + 60
     while not POINTS[point](installation.get("run", name), journal_events(installation, name)):
         assert time.monotonic() < end, installation.story(name)
@@ -80,8 +90,11 @@ def test_killed(installation: Installation, component: str, point: str) -> None:
     sequence = [event["seq"] for event in installation.events_of(name)]
     assert sequence == list(range(1, len(sequence) + 1))
     ledger = installation.api(f"/api/runs/{NAMESPACE}.{name}/flow").body["ledger"]
-    assert Counter(call["state"] for call in ledger["calls"]) == {"settled": 6}
-    assert len({call["callId"] for call in ledger["calls"]}) == 6
+    settled = Counter(call["callId"] for call in ledger["calls"] if call["state"] == "settled")
+    assert sorted(settled.values()) == [1] * 6, "one settlement per call"
+    cut = [call for call in ledger["calls"] if call["state"] != "settled"]
+    assert len(cut) <= (component == "gateway"), "only the call the gateway died in was tried again"
+    assert {call["callId"] for call in cut} <= set(settled)
 
 
 def test_a_rotated_log_is_repaired_while_the_api_was_away(installation: Installation) -> None:

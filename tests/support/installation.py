@@ -1,6 +1,7 @@
 """Guildhall installed on the test cluster from its own chart and images: what cluster and end-to-end tests act on."""
 
 import contextlib
+import http.client
 import json
 import os
 import socket
@@ -99,17 +100,23 @@ class Installation:
         return self.kubectl("-n", CONTROL, "logs", f"deployment/guildhall-{component}", "--tail=60", check=False)
 
     def api(self, path: str, *, method: str = "GET", body: Any = None, token: str | None = None) -> Answer:
-        """One request to the api; any status is an answer."""
+        """One request to the api; any status is an answer. A lost connection is tried again."""
         headers = {"Authorization": f"Bearer {self.token if token is None else token}"}
         data = None
         if body is not None:
             data, headers["Content-Type"] = json.dumps(body).encode(), "application/json"
         request = urllib.request.Request(self.url + path, data=data, method=method, headers=headers)  # noqa: S310
-        try:
-            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
-                return Answer(answer.status, _json(answer.read()), dict(answer.headers))
-        except urllib.error.HTTPError as error:
-            return Answer(error.code, _json(error.read()), dict(error.headers))
+        for left in reversed(range(20)):
+            try:
+                with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+                    return Answer(answer.status, _json(answer.read()), dict(answer.headers))
+            except urllib.error.HTTPError as error:
+                return Answer(error.code, _json(error.read()), dict(error.headers))
+            except (OSError, http.client.HTTPException):
+                if not left or method != "GET":
+                    raise
+                time.sleep(1)
+        raise AssertionError("unreachable")
 
     def events_of(self, name: str) -> list[dict[str, Any]]:
         """Every stored event of a Run, through the api."""
