@@ -8,7 +8,7 @@ const [folder = "/tmp/look", filter = ""] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 const SHOTS = [
   ["flow", "#/runs/demo.fix-slug"],
-  ["flow-op", "#/runs/demo.fix-slug?op=o21"],
+  ["flow-op", "#/runs/demo.fix-slug?op=o22"],
   ["sequence", "#/runs/demo.fix-slug?view=sequence"],
   ["timeline", "#/runs/demo.yesterday?view=timeline"],
   ["changes", "#/runs/demo.yesterday?view=changes"],

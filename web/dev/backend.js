@@ -327,30 +327,28 @@ export function createBackend({
       state.cancelled = true;
       const last = state.upTo;
       const ts = new Date(Date.parse(runs.get(id).events[last - 1].ts) + 900).toISOString();
-      runs
-        .get(id)
-        .events.splice(last, Infinity, {
-          v: 1,
-          run: UID,
-          attempt: 1,
-          seq: last + 1,
-          ts,
-          type: "run.finished",
-          op: `o${last + 1}`,
-          parent: "o1",
-          role: "planner",
-          source: "role:planner",
-          destination: "human",
-          title: "Result",
-          outcome: "cancelled",
-          error: {
-            kind: "interrupted",
-            message: "Stopped by a person.",
-            retryable: false,
-            actor: "nobody",
-            detail: {},
-          },
-        });
+      runs.get(id).events.splice(last, Infinity, {
+        v: 1,
+        run: UID,
+        attempt: 1,
+        seq: last + 1,
+        ts,
+        type: "run.finished",
+        op: `o${last + 1}`,
+        parent: "o1",
+        role: "planner",
+        source: "role:planner",
+        destination: "human",
+        title: "Result",
+        outcome: "cancelled",
+        error: {
+          kind: "interrupted",
+          message: "Stopped by a person.",
+          retryable: false,
+          actor: "nobody",
+          detail: {},
+        },
+      });
       setTimeout(() => advance(1), 300);
     }
     return { status: 202, json: { id: "i1" } };
@@ -386,10 +384,16 @@ export function createBackend({
     return () => state.listeners.delete(listener);
   }
 
+  /** Lets further events of any run happen. */
+  function append(id, fresh) {
+    runs.get(id).events.push(...fresh);
+    for (const listener of state.listeners) listener(id, fresh);
+  }
+
   /** Puts any events in front of the console, as a hostile log would. */
   function replaceEvents(id, events) {
     runs.get(id).events = events;
   }
 
-  return { handle, subscribe, advance, replaceEvents, state, runs };
+  return { handle, subscribe, advance, append, replaceEvents, state, runs };
 }

@@ -34,11 +34,22 @@ export function readSummary(value) {
     createdAt: string(run.createdAt, 40),
     startedAt: optional(run.startedAt, 40),
     endedAt: optional(run.endedAt, 40),
-    usage: { costMicroUSD: numberOr(recordOf(run.usage).costMicroUSD) },
+    usage: readUsage(run.usage),
     changes: { files: numberOr(recordOf(run.changes).files) },
     awaiting: number(run.awaiting),
     live: run.live !== false,
     private: run.private === true,
+  };
+}
+
+function readUsage(value) {
+  if (value === null || typeof value !== "object") return null;
+  const { tokens, cachedPromptTokens, outputTokens, costMicroUSD } = value;
+  return {
+    tokens: number(tokens),
+    cachedPromptTokens: number(cachedPromptTokens),
+    outputTokens: number(outputTokens),
+    costMicroUSD: numberOr(costMicroUSD),
   };
 }
 

@@ -4,7 +4,7 @@ import { browserMissing, launch, openPage, watchedPage } from "../lib/browser.js
 import { startConsoleServer } from "../lib/console-server.js";
 import { corporaMissing, ownCases, xssCases } from "../lib/corpora.js";
 import { textOf } from "../lib/cases.js";
-import { goodRun } from "../../../web/dev/frames.js";
+import { goodRun, longRun } from "../../../web/dev/frames.js";
 
 const skip = browserMissing;
 let browser;
@@ -142,3 +142,41 @@ test(
     await context.close();
   },
 );
+
+test("M11: live events on a run of 40,000 keep the frames short", { skip }, async () => {
+  const { page, log, context } = await watchedPage(browser, server.url);
+  await openPage(page, `${server.url}/#/runs/demo.long`, ".chip--live");
+  const seq = server.backend.runs.get("demo.long").events.length;
+  const more = longRun(seq + 400, "uid-long").slice(seq);
+  await page.evaluate(() => {
+    window.gaps = [];
+    window.long = [];
+    new PerformanceObserver((list) => window.long.push(...list.getEntries().map((one) => one.duration))).observe({
+      entryTypes: ["longtask"],
+    });
+    let last = performance.now();
+    const frame = (now) => {
+      window.gaps.push(now - last);
+      last = now;
+      requestAnimationFrame(frame);
+    };
+    requestAnimationFrame(frame);
+  });
+  for (let at = 0; at < more.length; at += 10) {
+    server.backend.append("demo.long", more.slice(at, at + 10));
+    await page.waitForTimeout(100);
+  }
+  await page.waitForFunction(
+    (last) => document.querySelector(".replay-at").textContent.startsWith(last),
+    (seq + more.length).toLocaleString("en"),
+  );
+  const { p95, longest } = await page.evaluate(() => ({
+    p95: window.gaps.sort((a, b) => a - b)[Math.floor(window.gaps.length * 0.95)],
+    longest: Math.max(0, ...window.long),
+  }));
+  if (process.env.SHOW_MEASURES) console.log({ p95, longest });
+  assert.ok(longest <= 200, `a task of ${longest} ms`);
+  assert.ok(p95 <= 100, `P95 frame ${p95} ms`); // the target is 33 ms on a quiet machine; tests share two cores
+  assert.deepEqual(log.errors, []);
+  await context.close();
+});

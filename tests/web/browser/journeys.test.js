@@ -171,12 +171,17 @@ test(
     await page.waitForFunction(() => document.querySelector(".replay-at").textContent === "40 / 40");
     const picture = (one) =>
       one.evaluate(() =>
-        [".flow-svg", ".activity-head", ".row:last-child", ".plan"].map((part) => document.querySelector(part).textContent),
+        [".flow-svg", ".activity-head", ".row:last-child", ".plan"].map(
+          (part) => document.querySelector(part).textContent,
+        ),
       );
     const seen = await picture(page);
     const fresh = await open();
     await fresh.page.waitForFunction(() => document.querySelector(".replay-at")?.textContent === "40 / 40");
-    await fresh.page.waitForFunction((last) => document.querySelector(".row:last-child")?.textContent === last, seen[2]);
+    await fresh.page.waitForFunction(
+      (last) => document.querySelector(".row:last-child")?.textContent === last,
+      seen[2],
+    );
     assert.deepEqual(await picture(fresh.page), seen);
     await fresh.context.close();
     server.control.refuseStreams = true;

@@ -60,9 +60,9 @@ export function opEffects(state, id = state.route.op) {
   const operation = shownModel(state).operations.get(id);
   const known = state.ops.get(id);
   if (operation === undefined || known?.loading || known?.lastSeq === operation.lastSeq) return [];
-  if (known?.askedMs !== undefined && Date.now() - known.askedMs < 1000) return [];
+  if (operation.outcome === "active" && known?.askedMs !== undefined && state.nowMs - known.askedMs < 1000) return [];
   const ops = state.ops;
-  ops.set(id, { events: known?.events ?? [], loading: true, lastSeq: known?.lastSeq ?? -1, askedMs: Date.now() });
+  ops.set(id, { events: known?.events ?? [], loading: true, lastSeq: known?.lastSeq ?? -1, askedMs: state.nowMs });
   const { runId, uid } = state.route;
   return [
     request("GET", runPath(runId, `/operations/${id}`, uid), OpAnswered, { tag: { id, lastSeq: operation.lastSeq } }),

@@ -55,31 +55,14 @@ export function EventsArrived(state, events) {
   const next = {
     ...state,
     run: { ...run, version: run.version + 1 },
-    nowMs: Date.now(),
     labels: events.some((event) => event.type === "run.started")
       ? createLabels(state.config, run.model.run)
       : state.labels,
     events: touched ? { ...state.events, pages, version: state.events.version + 1 } : state.events,
   };
-  const money = events.some((event) => event.type === "model.finished")
-    ? [request("GET", runPath(state.route.runId, "/flow", state.route.uid, { prose: "none" }), LedgerAnswered)]
-    : [];
   const changed = events.some((event) => event.type === "changes.updated") ? changesEffects(next) : [];
-  return ending(next, [
-    ...followEffects(next),
-    ...opEffects(next),
-    ...changed,
-    ...(money.length && throttled(state) ? money : []),
-  ]);
+  return ending(next, [...followEffects(next), ...opEffects(next), ...changed]);
 }
-
-// The ledger is asked for at most every five seconds: money on the screen may be that old, not more.
-const throttled = (state) => state.nowMs - (state.run.ledgerAskedMs ?? 0) > 5000;
-
-export const LedgerAnswered = (state, answer) =>
-  answer.ok && recordOf(answer.data).ledger
-    ? { ...state, run: { ...state.run, ledger: readLedger(recordOf(answer.data).ledger), ledgerAskedMs: state.nowMs } }
-    : state;
 
 function remember(pages, event) {
   if (event.type === "unreadable" || !Number.isSafeInteger(event.seq)) return false;
@@ -105,9 +88,19 @@ function ending(state, effects) {
   return [{ ...state, run: { ...state.run, wasLive: watchedLive || !over } }, ...effects];
 }
 
-export function SummaryArrived(state, summary) {
-  const next = { ...state, run: { ...state.run, summary: readSummary(summary) } };
+export function SummaryArrived(state, value) {
+  const summary = readSummary(value);
+  const ledger = newerLedger(state.run.ledger, summary.usage);
+  const next = { ...state, run: { ...state.run, summary, ledger } };
   return [next, badgeOf(next)];
+}
+
+// The Run's status carries what the gateway has booked; it may lag behind the ledger that came with the model.
+function newerLedger(ledger, usage) {
+  if (usage === null) return ledger;
+  const known = ledger?.totals;
+  const behind = known && usage.tokens + usage.outputTokens < (known.tokens ?? 0) + (known.outputTokens ?? 0);
+  return behind ? ledger : { totals: usage, scripted: ledger?.scripted === true };
 }
 
 export const DetailAnswered = (state, answer) =>
