@@ -14,7 +14,8 @@ import (
 
 // exitStatus of each outcome of `prepare` and `gate`.
 var exitStatus = map[string]int{
-	gate.Passed: 0, gate.NotEnforced: 3, gate.GatewayUnreachable: 4, prepare.WorkspaceFailed: 5, prepare.Internal: 1,
+	gate.Passed: 0, gate.NotEnforced: 3, gate.GatewayUnreachable: 4, prepare.WorkspaceFailed: 5, prepare.SourceTooLarge: 6,
+	prepare.Internal: 1,
 }
 
 // prepareCommand is the init container.

@@ -62,7 +62,9 @@ class PrepareMessage(Record):
     """Termination message of `prepare`: the evidence for IsolationVerified, or why the pod may not go on."""
 
     v: Literal[1] = 1
-    outcome: Literal["passed", "not_enforced", "gateway_unreachable", "workspace_failed", "internal"]
+    outcome: Literal[
+        "passed", "not_enforced", "gateway_unreachable", "workspace_failed", "source_too_large", "internal"
+    ]
     message: str = Field("", max_length=600)
     targets: list[TargetEvidence] = Field(default_factory=list, max_length=limits.GATE_TARGETS_MAX_COUNT)
     workspace: WorkspaceEvidence | None = None

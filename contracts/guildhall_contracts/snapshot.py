@@ -16,6 +16,7 @@ RUN_LABEL: Final = (
     "guildhall.dev/run"  # value: the Run's uid; selected by the static NetworkPolicy, reserved by admission
 )
 ATTEMPT_LABEL: Final = "guildhall.dev/attempt"
+RESEND_LABEL: Final = "guildhall.dev/resend"  # on a pod that prints the journal again; value: the round
 RUN_NAME_ANNOTATION: Final = "guildhall.dev/run-name"
 
 EXECUTOR_UID: Final = 10_001

@@ -33,6 +33,7 @@ _PREPARE_REASONS: Final[dict[str, Reason]] = {
     "not_enforced": "IsolationNotEnforced",
     "gateway_unreachable": "NotVerified",
     "workspace_failed": "WorkspaceFailed",
+    "source_too_large": "SourceTooLarge",
     "internal": "Internal",
 }
 _DISRUPTIONS: Final[dict[str, Reason]] = {

@@ -1,11 +1,15 @@
 """Every way a Run can fail to do its job: it ends, says why, says what to do, and leaves nothing half-made."""
 
 import base64
+import json
 import os
+import tarfile
+import zlib
 from typing import Any
 
 import pytest
-from support.installation import Installation, condition, one_role_guild, run_manifest
+from guildhall_contracts import limits
+from support.installation import NAMESPACE, Installation, condition, one_role_guild, run_manifest
 
 pytestmark = pytest.mark.cluster
 
@@ -83,6 +87,34 @@ def test_a_source_that_is_no_archive(installation: Installation) -> None:
     )
     assert done["reason"] == "WorkspaceFailed"
     assert "archive" in done["message"]
+
+
+def bomb(size: int) -> bytes:
+    """A small archive of one file of `size` zeros."""
+    compressor = zlib.compressobj(9, zlib.DEFLATED, 31)
+    member = tarfile.TarInfo("zeros")
+    member.size = size
+    piece, parts = bytes(1024 * 1024), [compressor.compress(member.tobuf())]
+    parts += [compressor.compress(piece) for _ in range(size // len(piece))]
+    parts += [compressor.compress(bytes(size % len(piece) + -size % 512 + 1024)), compressor.flush()]
+    return b"".join(parts)
+
+
+def test_a_source_that_unpacks_to_too_much(installation: Installation) -> None:
+    archive = bomb(limits.ARCHIVE_UNPACKED_MAX_BYTES + 88 * limits.MIB)
+    assert len(archive) < 900_000, "it fits a ConfigMap"
+    data = {"workspace.tar.gz": base64.b64encode(archive).decode()}
+    source = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "bomb"}, "binaryData": data}
+    installation.delete("configmap", "bomb")
+    installation.kubectl("-n", NAMESPACE, "create", "-f", "-", stdin=json.dumps(source))  # too large for an annotation
+    done = end_of(
+        installation,
+        "large-source",
+        guild=one_role_guild("finish-at-once"),
+        workspace={"archive": {"configMap": "bomb"}},
+    )
+    assert done["reason"] == "SourceTooLarge"
+    assert str(limits.ARCHIVE_UNPACKED_MAX_BYTES) in done["message"]
 
 
 @pytest.mark.parametrize("fault", ["401", "500", "empty", "garbage"])

@@ -136,6 +136,11 @@ ENDS: list[tuple[str, PodRecord, tuple[str, str]]] = [
         prepared(kit.ended(kit.prepare_says("workspace_failed", "no such key"), 5, "Error")),
         ("False", "WorkspaceFailed"),
     ),
+    (
+        "source",
+        prepared(kit.ended(kit.prepare_says("source_too_large", "it unpacks to more than 9 bytes"), 6, "Error")),
+        ("False", "SourceTooLarge"),
+    ),
     ("prepare broke", prepared(kit.ended(kit.prepare_says("internal"), 1, "Error")), ("False", "Internal")),
     ("prepare without a word", prepared(kit.ended("", 1, "Error")), ("False", "Internal")),
     ("prepare out of memory", prepared(kit.ended("", 137, "OOMKilled")), ("False", "OOMKilled")),

@@ -14,6 +14,7 @@ import (
 // Outcomes beside the gate's.
 const (
 	WorkspaceFailed = "workspace_failed"
+	SourceTooLarge  = "source_too_large"
 	Internal        = "internal"
 )
 

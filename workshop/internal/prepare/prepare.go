@@ -64,6 +64,9 @@ func fill(plan Plan) Message {
 		}
 	}
 	found, note, err := workspace(plan)
+	if errors.Is(err, unpack.ErrTooLarge) {
+		return Message{Outcome: SourceTooLarge, Message: textOf(err)}
+	}
 	if err != nil {
 		return Message{Outcome: WorkspaceFailed, Message: textOf(err)}
 	}

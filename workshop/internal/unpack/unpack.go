@@ -63,10 +63,16 @@ func unpackTar(w *writer, source io.Reader) error {
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
+		if errors.Is(err, ErrTooLarge) {
+			return errTooManyBytes
+		}
 		if err != nil {
 			return fmt.Errorf("it is damaged or cut off: %w", err)
 		}
-		one := entry{name: header.Name, executable: header.Mode&0o111 != 0, modified: header.ModTime, target: header.Linkname}
+		one := entry{
+			name: header.Name, executable: header.Mode&0o111 != 0, modified: header.ModTime,
+			target: header.Linkname, size: header.Size,
+		}
 		switch header.Typeflag {
 		case tar.TypeReg:
 			one.kind = regular
@@ -106,6 +112,9 @@ func unpackZip(w *writer, source *os.File) error {
 
 func putZip(w *writer, file *zip.File) error {
 	one := entry{name: file.Name, executable: file.Mode()&0o111 != 0, modified: file.Modified, kind: regular}
+	if one.size = int64(file.UncompressedSize64); one.size < 0 {
+		return errTooManyBytes
+	}
 	content, err := file.Open()
 	if err != nil {
 		return fmt.Errorf("%q cannot be read: %w", file.Name, err)
@@ -134,7 +143,7 @@ type bounded struct {
 
 func (b *bounded) Read(into []byte) (int, error) {
 	if b.left <= 0 {
-		return 0, errTooLarge
+		return 0, errTooManyBytes
 	}
 	size, err := b.source.Read(into[:min(int64(len(into)), b.left)])
 	b.left -= int64(size)

@@ -5,6 +5,7 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -189,7 +190,7 @@ func TestBombsEndAtTheBounds(t *testing.T) {
 	if err := w.put(entry{name: "b"}, strings.NewReader("1")); err == nil || !strings.Contains(err.Error(), "more than") {
 		t.Errorf("%v", err)
 	}
-	if err := w.put(entry{name: "c"}, strings.NewReader("")); err == nil || !strings.Contains(err.Error(), "entries") {
+	if err := w.put(entry{name: "c"}, strings.NewReader("")); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "entries") {
 		t.Errorf("%v", err)
 	}
 	stream := &bounded{source: zeros{}, left: 3 * limit.MiB}
@@ -204,6 +205,33 @@ func TestBombsEndAtTheBounds(t *testing.T) {
 		t.Errorf("%d bytes", total)
 	}
 }
+
+func TestWhatIsTooLargeSaysSoWhereverItIsFound(t *testing.T) {
+	root, err := tree.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer root.Close()
+	honest := &writer{root: root, left: 10, entriesLeft: 9}
+	if err := honest.put(entry{name: "honest", size: 10}, strings.NewReader("1234567890")); err != nil {
+		t.Error("control: ", err)
+	}
+	read := &counted{}
+	if err := honest.put(entry{name: "honest-too", size: 1}, read); !errors.Is(err, ErrTooLarge) || read.bytes != 0 {
+		t.Errorf("%v after %d bytes", err, read.bytes)
+	}
+	lying := &writer{root: root, left: 10, entriesLeft: 9}
+	if err := lying.put(entry{name: "lying", size: 1}, zeros{}); !errors.Is(err, ErrTooLarge) {
+		t.Errorf("%v", err)
+	}
+	if _, _, err := unpackInto(t, tarOf(t, file("a", strings.Repeat("x", 100), 0o644))[:600], 0); err == nil || errors.Is(err, ErrTooLarge) {
+		t.Errorf("control: a damaged archive is not a large one: %v", err)
+	}
+}
+
+type counted struct{ bytes int }
+
+func (c *counted) Read(into []byte) (int, error) { c.bytes += len(into); return len(into), nil }
 
 type zeros struct{}
 

@@ -29,11 +29,19 @@ type entry struct {
 	kind       kind
 	name       string
 	target     string
+	size       int64
 	executable bool
 	modified   time.Time
 }
 
-var errTooLarge = fmt.Errorf("it unpacks to more than %d bytes", limit.ArchiveUnpackedMaxBytes)
+// ErrTooLarge is in every error about an archive that is larger than a workspace may be.
+var ErrTooLarge = errors.New("larger than a workspace may be")
+
+var (
+	errTooManyBytes = fmt.Errorf("it unpacks to more than %d bytes (%d MiB): %w",
+		limit.ArchiveUnpackedMaxBytes, limit.ArchiveUnpackedMaxBytes/limit.MiB, ErrTooLarge)
+	errTooManyEntries = fmt.Errorf("it holds more than %d entries: %w", limit.ArchiveMaxEntries, ErrTooLarge)
+)
 
 // writer puts entries below root within the bounds of one archive.
 type writer struct {
@@ -47,11 +55,14 @@ type writer struct {
 
 func (w *writer) put(one entry, content io.Reader) error {
 	if w.entriesLeft--; w.entriesLeft < 0 {
-		return fmt.Errorf("it holds more than %d entries", limit.ArchiveMaxEntries)
+		return errTooManyEntries
 	}
 	name, err := w.place(one.name)
 	if err != nil || name == "" {
 		return err
+	}
+	if one.kind == regular && one.size > w.left {
+		return errTooManyBytes // it says so itself: no need to fill the disk first
 	}
 	if err := w.root.MakeDirs(path.Dir(name)); err != nil {
 		return fmt.Errorf("%q: %w", one.name, err)
@@ -135,7 +146,7 @@ func (w *writer) file(name string, one entry, content io.Reader) error {
 		return withoutPath(err)
 	}
 	if w.left -= size; w.left < 0 {
-		return errTooLarge
+		return errTooManyBytes
 	}
 	setTime(dir, base, one.modified)
 	return nil
