@@ -41,7 +41,7 @@ test(
     await page.fill("#token", "wrong");
     await page.click(".signin-card .button");
     await page.waitForSelector(".field-error");
-    assert.match(await page.textContent(".field-error"), /did not accept this token/);
+    await shows(page, ".field-error", /did not accept this token/);
     await page.fill("#token", "good-token");
     await page.click(".signin-card .button");
     await page.waitForSelector(".topbar");
@@ -66,16 +66,16 @@ test("Watch: the Guild is drawn, live events move the view, the end shows the re
   const { page } = watched;
   await page.waitForSelector(".chip--live");
   assert.equal(await page.locator(".graph-node").count(), 12);
-  assert.match(await page.textContent(".now"), /Coder is working/);
+  await shows(page, ".now", /Coder is working/);
   const before = await page
     .locator(".graph-node")
     .evaluateAll((nodes) => nodes.map((node) => node.getAttribute("transform")));
   server.backend.advance(4);
   await page.waitForFunction(() => document.querySelector(".now").textContent.includes("Reviewer"));
-  assert.match(await page.textContent(".tab.is-here ~ .tab >> text=Changes"), /3/);
+  await shows(page, ".tab.is-here ~ .tab >> text=Changes", /3/);
   server.backend.advance(100);
   await page.waitForSelector(".modal--result");
-  assert.match(await page.textContent(".modal"), /agent's own summary/);
+  await shows(page, ".modal", /agent's own summary/);
   await page.waitForSelector(".modal .prose table");
   assert.equal(await page.locator(".modal .prose .hljs-keyword").count(), 1);
   assert.deepEqual(
@@ -83,7 +83,7 @@ test("Watch: the Guild is drawn, live events move the view, the end shows the re
     before,
   );
   await page.keyboard.press("Escape");
-  assert.equal(await page.locator(".modal").count(), 0);
+  await page.waitForSelector(".modal", { state: "detached" });
   await page.waitForSelector(".chip:has-text('Ended')");
   assert.equal(await page.locator(".graph-edge--active, .node-pulse").count(), 0, "nothing moves once it has ended");
   await quiet(watched);
@@ -107,7 +107,7 @@ test(
     await page.click(".row:has-text('python -m pytest -q') >> nth=0");
     await page.waitForSelector(".inspector h2:has-text('Run shell')");
     await page.waitForSelector(".inspector .data--json");
-    assert.match(await page.textContent(".inspector"), /1 failed, 8 passed/);
+    await shows(page, ".inspector", /1 failed, 8 passed/);
     const link = page.url();
     assert.match(link, /op=o\d+/);
     const second = await open(link.slice(link.indexOf("#")));
@@ -232,7 +232,7 @@ test("keys: every promised one does what it says", { skip }, async () => {
   await page.waitForFunction(() => document.activeElement?.id === "find");
   await page.keyboard.type("is:error");
   await page.waitForFunction(() => location.hash.includes("q=is%3Aerror"));
-  assert.match(await page.textContent(".activity-head"), /1 of \d+ match/);
+  await shows(page, ".activity-head", /1 of \d+ match/);
   await page.evaluate(() => document.activeElement.blur());
   await page.keyboard.press("p");
   await page.waitForSelector(".plan-items");
@@ -270,7 +270,7 @@ test("changes: the patch, files that will run are marked, the download is the ap
   const watched = await open("#/runs/demo.yesterday?view=changes");
   const { page } = watched;
   await page.waitForSelector(".diff-row--add");
-  assert.match(await page.textContent(".changes-head"), /1 file will run/);
+  await shows(page, ".changes-head", /1 file will run/);
   assert.equal(await page.locator(".file-patch").count(), 3);
   const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=Download patch")]);
   assert.equal(download.suggestedFilename(), "run.patch");
@@ -284,7 +284,7 @@ test("events: raw rows come page by page; History opens to task, result and erro
   await page.goto(`${server.url}/#/history`);
   await page.click(".history-line:has-text('provider-gone')");
   await page.waitForSelector(".section--error .prose strong");
-  assert.match(await page.textContent(".history-open"), /answered 503 four times/);
+  await shows(page, ".history-open", /answered 503 four times/);
   await page.click(".history-line:has-text('yesterday')");
   await page.waitForSelector(".history-open table");
   await page.fill("#find", "10 passed");
@@ -304,11 +304,11 @@ test(
     await page.waitForSelector(".preview strong");
     await page.click(".guild-option:has-text('repair')");
     await page.waitForSelector(".role-card");
-    assert.match(await page.textContent(".reach"), /acts outside only through Deploy service/);
+    await shows(page, ".reach", /acts outside only through Deploy service/);
     await page.selectOption("#compose-source", "archive");
     await page.fill("#compose-configMap", "textkit");
     await page.fill("#compose-dollars", "0.5");
-    assert.match(await page.textContent(".yaml"), /configMap: textkit[\s\S]*costMicroUSD: 500000/);
+    await shows(page, ".yaml", /configMap: textkit[\s\S]*costMicroUSD: 500000/);
     await page.fill("#compose-name", "taken");
     await page.click("text=Check with the cluster");
     await page.waitForSelector(".problem:has-text('The name is taken')");
@@ -344,7 +344,7 @@ test("a session that ends while watching asks to sign in again and goes on where
   await page.waitForSelector(".chip--live");
   server.backend.state.signedIn = false;
   await page.waitForSelector("#token", { timeout: 15000 });
-  assert.match(await page.textContent(".field-error"), /session is over/);
+  await shows(page, ".field-error", /session is over/);
   await page.fill("#token", "good-token");
   await page.click(".signin-card .button");
   await page.waitForSelector(".chip--live");
