@@ -4,12 +4,16 @@ All Runs are applied at once and each test waits for its own, so that one's fail
 """
 
 import base64
+import json
 import os
+import tarfile
+import zlib
 from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.installation import Installation, condition, one_role_guild, run_manifest
+from guildhall_contracts import limits
+from support.installation import NAMESPACE, Installation, condition, one_role_guild, run_manifest
 
 pytestmark = pytest.mark.cluster
 
@@ -30,23 +34,42 @@ RUNS: dict[str, dict[str, Any]] = {
     "no-map": {"guild": AT_ONCE, "workspace": {"archive": {"configMap": "not-there"}}},
     "no-claim": {"guild": AT_ONCE, "workspace": {"claim": {"name": "not-there"}}},
     "garbage-source": {"guild": AT_ONCE, "workspace": {"archive": {"configMap": "no-archive"}}},
+    "large-source": {"guild": AT_ONCE, "workspace": {"archive": {"configMap": "bomb"}}},
     **{f"fault-{fault}": {"guild": one_role_guild(f"fault-{fault}")} for fault in FAULTS},
     **{name: {"guild": SLOW, "budget": budget} for name, (budget, _) in BUDGETS.items()},
 }
 
 
+def config_map(name: str, archive: bytes) -> dict[str, Any]:
+    data = {"workspace.tar.gz": base64.b64encode(archive).decode()}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "binaryData": data}
+
+
+def bomb(size: int) -> bytes:
+    """A small archive of one file of `size` zeros."""
+    compressor = zlib.compressobj(9, zlib.DEFLATED, 31)
+    member = tarfile.TarInfo("zeros")
+    member.size = size
+    piece, parts = bytes(1024 * 1024), [compressor.compress(member.tobuf())]
+    parts += [compressor.compress(piece) for _ in range(size // len(piece))]
+    parts += [compressor.compress(bytes(size % len(piece) + -size % 512 + 1024)), compressor.flush()]
+    return b"".join(parts)
+
+
+def create_sources(here: Installation) -> None:
+    """One ConfigMap that is no archive, and one that unpacks to more than a workspace may hold."""
+    large = bomb(limits.ARCHIVE_UNPACKED_MAX_BYTES + 88 * limits.MIB)
+    assert len(large) < 900_000, "it fits a ConfigMap"
+    for name, archive in {"no-archive": os.urandom(2_000), "bomb": large}.items():
+        here.delete("configmap", name)
+        # Created, not applied: kubectl would copy it into an annotation, which is too small.
+        here.kubectl("-n", NAMESPACE, "create", "-f", "-", stdin=json.dumps(config_map(name, archive)))
+
+
 @pytest.fixture(scope="module")
 def end_of(installation: Installation) -> Callable[[str], dict[str, Any]]:
     """Applies every Run once; the returned function waits for one and gives its Succeeded condition."""
-    rubbish = base64.b64encode(os.urandom(2_000)).decode()
-    installation.apply(
-        {
-            "apiVersion": "v1",
-            "kind": "ConfigMap",
-            "metadata": {"name": "no-archive"},
-            "binaryData": {"workspace.tar.gz": rubbish},
-        }
-    )
+    create_sources(installation)
     for name in RUNS:
         installation.delete("run", name)
     installation.apply(*(run_manifest(name, **spec) for name, spec in RUNS.items()))
@@ -100,6 +123,12 @@ def test_a_source_that_is_no_archive(end_of: Ended) -> None:
     done = end_of("garbage-source")
     assert done["reason"] == "WorkspaceFailed"
     assert "archive" in done["message"]
+
+
+def test_a_source_that_unpacks_to_too_much(end_of: Ended) -> None:
+    done = end_of("large-source")
+    assert done["reason"] == "SourceTooLarge"
+    assert str(limits.ARCHIVE_UNPACKED_MAX_BYTES) in done["message"]
 
 
 @pytest.mark.parametrize("fault", [fault for fault in FAULTS if fault != "429"])

@@ -1,0 +1,79 @@
+"""The api is away until a Run's executor is dead and its log rotated: the journal is printed again, and nothing is lost."""
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator
+
+import pytest
+from support.installation import CONTROL, NAMESPACE, Installation, condition, one_role_guild, run_manifest
+
+pytestmark = pytest.mark.cluster
+
+CLUSTER = ("python3", "tests/cluster/cluster.py", "up", "--yes", "--log-max-size")
+NAME = "reprinted"
+
+
+def scale_api(here: Installation, replicas: int) -> None:
+    here.kubectl("-n", CONTROL, "scale", "deployment/guildhall-api", f"--replicas={replicas}")
+
+
+@pytest.fixture
+def _small_logs(installation: Installation) -> Iterator[None]:
+    """Logs rotate at 1 MiB and the api is away; afterwards both are as before."""
+    subprocess.run([*CLUSTER, "1Mi"], check=True, capture_output=True)
+    scale_api(installation, 0)
+    try:
+        yield
+    finally:
+        scale_api(installation, 1)
+        subprocess.run([*CLUSTER, "10Mi"], check=True, capture_output=True)
+
+
+def first_line(here: Installation, uid: str) -> str:
+    """Where the log of the Run's pod begins now."""
+    selector = ("-l", f"guildhall.dev/run={uid}", "-c", "executor")
+    return here.kubectl("-n", NAMESPACE, "logs", *selector, "--tail=-1", "--limit-bytes=400", check=False)
+
+
+def sealed_and_rounds(here: Installation, uid: str, seconds: float) -> set[str]:
+    """Waits until everything is stored; the names of the Jobs that printed the journal again meanwhile."""
+    rounds: set[str] = set()
+    end = time.monotonic() + seconds
+    while condition(here.get("run", NAME), "Sealed").get("status") != "True":
+        assert time.monotonic() < end, here.story(NAME)
+        rounds |= {
+            job["metadata"]["name"]
+            for job in here.items("jobs", selector=f"guildhall.dev/resend,guildhall.dev/run={uid}")
+        }
+        time.sleep(0.3)
+    return rounds
+
+
+@pytest.mark.usefixtures("_small_logs")
+def test_a_dead_executors_journal_fills_what_its_log_lost(installation: Installation) -> None:
+    installation.delete("run", NAME)
+    installation.apply(run_manifest(NAME, guild=one_role_guild("talkative", "run_shell")))
+    run = installation.wait_done(NAME, 120)
+    assert condition(run, "Succeeded")["status"] == "True", installation.story(NAME)
+    uid = run["metadata"]["uid"]
+    assert '"run.started"' not in first_line(installation, uid), "control: the log itself has lost its beginning"
+    assert run["status"].get("archive", {}).get("storedSeq", 0) == 0, "control: nobody read it in time"
+
+    scale_api(installation, 1)
+    rounds = sealed_and_rounds(installation, uid, 90)
+    assert rounds, "the journal was printed again"
+    assert len(rounds) <= 3
+    events = installation.events_of(NAME)
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    assert (events[0]["type"], events[-1]["type"]) == ("run.started", "run.finished")
+    assert sum(len(json.dumps(event)) for event in events) > 2 * 1024 * 1024
+    model = installation.api(f"/api/runs/{NAMESPACE}.{NAME}/flow").body["model"]
+    assert (model["run"]["gaps"], model["run"]["unreadable"]) == ([], 0)
+
+    end = time.monotonic() + 30
+    while left := [
+        item for kind in ("jobs", "pods") for item in installation.items(kind, selector=f"guildhall.dev/run={uid}")
+    ]:
+        assert time.monotonic() < end, [item["metadata"]["name"] for item in left]
+        time.sleep(0.5)
