@@ -47,6 +47,7 @@ class Follower:
         self._history = history
         self._gateway = gateway
         self._drained: set[str] = set()
+        self._read_before: set[str] | None = None  # pods that had printed again when the Run's end was asked for
         self._delay = RETRY_FIRST_SECONDS
         self._stale_since: float | None = None
         self.reporter = Reporter(run, source, time.monotonic)
@@ -70,9 +71,9 @@ class Follower:
             return True
         target = next((each for each in run.targets() if each.uid not in self._drained), None)
         if target is None:
-            if run.over and not run.intake.holes:
+            if run.over and not run.intake.holes and not self._awaits_end():
                 return True
-            await self._wait(RETRY_MAX_SECONDS if not run.intake.holes else 1.0)
+            await self._wait(RETRY_MAX_SECONDS if run.missing_from is None else 1.0)
             return False
         run.intake.follow(target.uid, target.attempt)
         try:
@@ -85,6 +86,20 @@ class Follower:
             await self._backoff()
             await run.reload(self._history)
         return False
+
+    def _awaits_end(self) -> bool:
+        """Whether the end of the log may still come: it is asked for, and nobody who printed it again is done."""
+        run = self._run
+        if not run.end_is_missing():
+            return False
+        read = run.resend_pods() & self._drained
+        if self._read_before is None:
+            run.tail, self._read_before = "wanted", read
+            self.reporter.note(0)
+        elif read - self._read_before:
+            run.tail = "lost"  # what was printed again had no end either
+            return False
+        return True
 
     async def _failed(self, target: Target, error: Exception) -> None:
         if isinstance(error, KubeError) and error.status == 404:

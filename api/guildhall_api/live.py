@@ -5,10 +5,10 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from guildhall_contracts.events import Unreadable, decode_event
-from guildhall_contracts.snapshot import ATTEMPT_LABEL
+from guildhall_contracts.snapshot import ATTEMPT_LABEL, RESEND_LABEL
 
 from guildhall_api.fold import fold
 from guildhall_api.history import History, intake_of
@@ -16,7 +16,7 @@ from guildhall_api.hub import Channel, Cursor, Item, row_line
 from guildhall_api.intake import Taken
 from guildhall_api.model import Model
 from guildhall_api.records import StoredRun
-from guildhall_api.resources import EXECUTOR_CONTAINER, RESEND_LABEL, Resource
+from guildhall_api.resources import EXECUTOR_CONTAINER, Resource
 from guildhall_api.summaries import TERMINAL_PHASES, part, phase_name
 
 _ENDED_PHASES: Final = frozenset({"Succeeded", "Failed"})
@@ -47,15 +47,16 @@ def target_of(resource: Resource, pods: Sequence[Resource]) -> Target | None:
     return None
 
 
-def resend_target(resource: Resource, pods: Sequence[Resource]) -> Target | None:
-    """The pod that prints the journal again after the executor is gone."""
-    uid = part(resource, "metadata", "uid")
-    for pod in pods:
-        labels = part(pod, "metadata", "labels") or {}
-        if RESEND_LABEL in labels and uid is not None:
-            attempt = labels.get(ATTEMPT_LABEL, "")
-            return _target(pod, int(attempt) if isinstance(attempt, str) and attempt.isdecimal() else 1)
-    return None
+def resend_targets(pods: Sequence[Resource]) -> list[Target]:
+    """The pods that print the journal again after the executor is gone, round by round."""
+    found = [pod for pod in pods if RESEND_LABEL in (part(pod, "metadata", "labels") or {})]
+    found.sort(key=lambda pod: str(pod["metadata"]["labels"][RESEND_LABEL]))
+    return [_target(pod, _attempt_of(pod)) for pod in found]
+
+
+def _attempt_of(pod: Resource) -> int:
+    label = part(pod, "metadata", "labels", ATTEMPT_LABEL)
+    return int(label) if isinstance(label, str) and label.isdecimal() else 1
 
 
 def _target(pod: Resource, attempt: int) -> Target:
@@ -81,6 +82,7 @@ class LiveRun:
         self.channel = Channel(time.monotonic)
         self.changed = asyncio.Event()
         self.deleted = False
+        self.tail: Literal["unknown", "wanted", "lost"] = "unknown"
         self.run_wire: dict[str, Any] = {}
         self.written: dict[bool, tuple[Model, Cursor, bytes]] = {}
 
@@ -106,16 +108,32 @@ class LiveRun:
         return Cursor(self.intake.last_seq, self.intake.unreadable)
 
     def targets(self) -> list[Target]:
-        """The logs to read, in order: the attempt's, then the journal printed again."""
+        """The logs to read, in order: the attempt's, then the journal printed again where something is missing."""
         pods = list(self.pods.values())
-        found = (target_of(self.resource, pods), resend_target(self.resource, pods) if self.intake.holes else None)
-        return [target for target in found if target is not None and target.started]
+        own = target_of(self.resource, pods)
+        found = [*([own] if own else []), *(resend_targets(pods) if self.missing_from else [])]
+        return [target for target in found if target.started]
+
+    @property
+    def missing_from(self) -> int | None:
+        """The first event to ask for again: where a hole begins, else where a log broke off that will not go on."""
+        if self.intake.holes:
+            return self.intake.holes[0][0]
+        return self.intake.last_seq + 1 if self.tail == "wanted" and self.end_is_missing() else None
+
+    def resend_pods(self) -> set[str]:
+        """Uids of the pods that print or printed the journal again."""
+        return {target.uid for target in resend_targets(list(self.pods.values()))}
+
+    def end_is_missing(self) -> bool:
+        """Whether the log was read to its end and the Run's end was not in it: a pod killed, evicted or gone."""
+        began = bool(part(self.resource, "status", "startTime"))
+        return began and not self.deleted and not self.model.ended and self.tail != "lost"
 
     @property
     def resending(self) -> bool:
         """Whether a pod that prints the journal again is at work, or about to be."""
-        target = resend_target(self.resource, list(self.pods.values()))
-        return target is not None and not target.ended
+        return any(not target.ended for target in resend_targets(list(self.pods.values())))
 
     async def reload(self, history: History) -> None:
         """Forget what memory says; fold what is stored."""

@@ -17,6 +17,7 @@ log = logging.getLogger(__name__)
 REPORT_SECONDS: Final = 2.0
 RESEND_ROUND_SECONDS: Final = 20.0
 RESEND_PAUSE_SECONDS: Final = 3.0
+TAIL_WAIT_SECONDS: Final = 15.0  # for a pod that prints the end again; there may be no end to print
 _LAST_TRIES_SECONDS: Final = (0.2, 1, 2, 5, 10, 20, 20)
 _URGENT_BYTES: Final = LOG_AHEAD_MAX_BYTES // 4
 
@@ -60,7 +61,7 @@ class Reporter:
             await _waited(self._urgent, REPORT_SECONDS)
 
     async def _until_due(self) -> None:
-        await _waited(self._dirty, 1.0 if self._run.intake.holes else None)
+        await _waited(self._dirty, None if self._run.missing_from is None else 1.0)
 
     async def report_at_last(self) -> None:
         """Write the end, trying for a minute: an executor waits for it, and the operator before it cleans up."""
@@ -93,20 +94,28 @@ class Reporter:
         return True
 
     def _resend_from(self) -> int | None:
-        intake = self._run.intake
-        if not intake.holes:
+        run, now = self._run, self._clock()
+        first = run.missing_from
+        if first is None:
             self._hole = None
             return None
-        first, now = intake.holes[0][0], self._clock()
-        if self._hole is None or self._hole[0] != first or self._run.resending:
+        if self._hole is None or self._hole[0] != first or run.resending:
             self._hole = (first, now)
-        step = resend_step(now - self._hole[1])
-        if step == "give_up":
-            hole = intake.give_up()
-            log.warning("events %s of Run %s are lost: nobody sent them again", hole, self._run.uid)
-            self._run.changed.set()
+        elapsed = now - self._hole[1]
+        step = resend_step(elapsed)
+        if step == "give_up" or (not run.intake.holes and elapsed >= TAIL_WAIT_SECONDS):
+            self._give_up()
             return self._resend_from()
         return first if step == "ask" else None
+
+    def _give_up(self) -> None:
+        """Nobody sends it: the first hole, or the end of the log."""
+        run = self._run
+        hole = run.intake.give_up()
+        if hole is None:
+            run.tail = "lost"
+        log.warning("events %s of Run %s are lost: nobody sent them again", hole or "at the end", run.uid)
+        run.changed.set()
 
 
 async def _waited(event: asyncio.Event, seconds: float | None) -> None:

@@ -9,7 +9,6 @@ VERSION: Final = "v1alpha1"
 API_VERSION: Final = f"{GROUP}/{VERSION}"
 FIELD_MANAGER: Final = "guildhall-api"
 EXECUTOR_CONTAINER: Final = "executor"
-RESEND_LABEL: Final = "guildhall.dev/resend"  # on a pod that prints the journal after the executor is gone
 AUTHOR_ANNOTATION: Final = "guildhall.dev/author"
 
 _RUN_ID: Final = re.compile(r"([a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?)\.([a-z0-9](?:[-a-z0-9.]{0,251}[a-z0-9])?)")

@@ -54,6 +54,9 @@ EVENT_ARTIFACTS_MAX_COUNT: Final = 100
 EVENT_MESSAGE_MAX_CHARS: Final = 4_000
 LOG_AHEAD_MAX_BYTES: Final = 4 * MIB
 LINGER_MAX_SECONDS: Final = 30
+REPRINT_MAX_BYTES: Final = 2 * LOG_AHEAD_MAX_BYTES  # an executor is at most half of it ahead of the api
+REPRINT_ROUNDS_MAX_COUNT: Final = 3
+REPRINT_MAX_SECONDS: Final = 120
 UNREADABLE_SHOWN_MAX_CHARS: Final = 2_000
 
 # InteractionModel

@@ -23,7 +23,8 @@ INPUTS_FILE: Final = "inputs.jsonl"
 _CHUNK_BYTES: Final = 256 * 1024
 
 
-def _seq_of(line: bytes) -> int | None:
+def seq_of(line: bytes) -> int | None:
+    """The number of the event in a line; None where it holds none."""
     try:
         seq = json.loads(line)["seq"]
     except (ValueError, TypeError, KeyError, RecursionError):
@@ -66,7 +67,7 @@ class Journal:
     def _recover_events(self) -> None:
         path = self.folder / EVENTS_FILE
         for line in _whole_lines(path):
-            seq = _seq_of(line)
+            seq = seq_of(line)
             if seq is None or seq <= self.last_seq:
                 break
             self._note(seq, len(line) + 1)
@@ -80,7 +81,7 @@ class Journal:
 
     def write_input(self, at: At) -> None:
         """Durable before it returns: what follows from an input may already be irrevocable."""
-        _write_all(self._inputs_fd, encode_at(at))
+        write_all(self._inputs_fd, encode_at(at))
         os.fdatasync(self._inputs_fd)
 
     def write_events(self, events: Iterable[KnownEvent], *, durable: bool = False) -> None:
@@ -91,7 +92,7 @@ class Journal:
             self._note(event.seq, len(line))
             lines.append(line)
         data = b"".join(lines)
-        _write_all(self._events_fd, data)
+        write_all(self._events_fd, data)
         if durable:
             os.fdatasync(self._events_fd)
         self._print(data)
@@ -100,7 +101,7 @@ class Journal:
         """A reader that is gone is no reason to stop: the journal has the lines."""
         if self._out_open:
             try:
-                _write_all(self._out_fd, data)
+                write_all(self._out_fd, data)
             except OSError:
                 self._out_open = False
 
@@ -152,7 +153,8 @@ def _sync_folder(folder: Path) -> None:
         os.close(fd)
 
 
-def _write_all(fd: int, data: bytes) -> None:
+def write_all(fd: int, data: bytes) -> None:
+    """Raises OSError."""
     view = memoryview(data)
     while view:
         view = view[os.write(fd, view) :]

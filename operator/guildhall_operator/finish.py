@@ -9,6 +9,7 @@ from guildhall_operator.follow import current_pod, end_pod
 from guildhall_operator.names import journal_name, workspace_name
 from guildhall_operator.outcome import executor_began, executor_message
 from guildhall_operator.records import PodRecord, mapping, number
+from guildhall_operator.reprint import reprint
 from guildhall_operator.status import seconds_since
 
 
@@ -86,4 +87,6 @@ def finish(decision: Decision) -> None:
     _seal(decision, pod)
     if decision.draft.is_true("Sealed"):
         _free(decision)
+    else:
+        reprint(decision, pod)
     _expire(decision)

@@ -5,6 +5,7 @@ from typing import Final
 from guildhall_contracts.conditions import RETRYABLE_REASONS, Reason
 from guildhall_contracts.gate import PrepareMessage
 from guildhall_contracts.limits import DEADLINE_GRACE_SECONDS, WORKSHOP_RESTARTS_MAX_COUNT
+from guildhall_contracts.snapshot import RESEND_LABEL
 
 from guildhall_operator.actions import Deletion, EndPod
 from guildhall_operator.admit import Refusal, isolation_verdict, parse_guild, parse_spec
@@ -24,7 +25,9 @@ SHOWN_AFTER_SECONDS: Final = 2.0  # what fails once and then works costs no writ
 def current_pod(decision: Decision) -> PodRecord | None:
     """The pod of the current attempt: the recorded one, else the first seen."""
     attempt = decision.draft.attempt
-    mine = [pod for pod in decision.observed.pods if pod.attempt == attempt.get("number")]
+    mine = [
+        pod for pod in decision.observed.pods if pod.attempt == attempt.get("number") and RESEND_LABEL not in pod.labels
+    ]
     recorded = attempt.get("podUid")
     if recorded:
         return next((pod for pod in mine if pod.uid == recorded), None)

@@ -22,6 +22,10 @@ def job_name(run_name: str, uid: str, attempt: int) -> str:
     return f"{base_name(run_name, uid)}-a{attempt}"
 
 
+def reprint_name(run_name: str, uid: str, round_number: int) -> str:
+    return f"{base_name(run_name, uid)}-r{round_number}"
+
+
 def snapshot_name(run_name: str, uid: str) -> str:
     return f"{base_name(run_name, uid)}-snapshot"
 

@@ -53,7 +53,14 @@ def observe(world: World, run: RunView, monotonic: float) -> Observed:
     store, config, around = world.store, world.config, world.around
     pods, jobs = store.pods(run), store.jobs(run)
     if run.finished:
-        return Observed(config, pods=pods, jobs=jobs, claims=store.claims(run.namespace))
+        return Observed(
+            config,
+            pods=pods,
+            jobs=jobs,
+            claims=store.claims(run.namespace),
+            waits=world.waits.ages(run.uid, monotonic),
+            create_problem=store.create_problem(run.uid, monotonic),
+        )
     about = [pod.uid for pod in pods] + [job.uid for job in jobs.values()]
     return Observed(
         config=config,

@@ -9,6 +9,7 @@ from guildhall_contracts.gate import Target
 from guildhall_contracts.run import RunSpec
 from guildhall_operator.config import Config
 from guildhall_operator.manifests import job as builder
+from guildhall_operator.manifests.reprint import reprint_job
 from guildhall_operator.run_view import run_view
 from support.chart import CONTROL, ROOT, RUNS, config_of, find, render
 from support.cluster import Cluster
@@ -117,6 +118,19 @@ def _run_pod(objects: list[dict[str, Any]]) -> dict[str, Any]:
     job = builder.job(run_view(raw), RunSpec.model_validate(raw["spec"]), config, attempt)
     pod: dict[str, Any] = job["spec"]["template"]["spec"]
     return pod
+
+
+def test_the_reprint_pod(objects: list[dict[str, Any]]) -> None:
+    config = Config.model_validate(config_of(objects, "operator"))
+    run = run_view({"metadata": {"name": "r", "namespace": RUNS, "uid": "uid-1"}})
+    pod = reprint_job(run, config, attempt=1, round_number=1, from_seq=1)["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    names = {"claim r-uid-1-journal": "the Run's journal"}
+    mounts = [
+        (container["name"], path, names.get(source, source), access) for path, source, access in _mounts(pod, container)
+    ]
+    assert mounts == table("### reprint pod: mounts")
+    assert (len(pod["volumes"]), "env" in container, "initContainers" in pod) == (1, False, False)
 
 
 def test_the_run_pod(objects: list[dict[str, Any]]) -> None:

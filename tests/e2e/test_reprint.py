@@ -1,4 +1,4 @@
-"""The api is away until a Run's executor is dead and its log rotated: the journal is printed again, and nothing is lost."""
+"""The api is away until a Run's executor is dead and its log rotated: the journal fills what the log lost."""
 
 import json
 import subprocess

@@ -7,6 +7,7 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from guildhall_operator.manifests.reprint import reprint_job
 from guildhall_operator.plan import plan
 from support.cluster import Cluster
 from support.cluster_fixture import cluster
@@ -53,6 +54,14 @@ def pods() -> Iterator[dict[str, Any]]:
         yield {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}"}, "spec": template["spec"]}
 
 
+def reprint_pods() -> Iterator[dict[str, Any]]:
+    """The pod that prints a journal again, for every configuration."""
+    for number, config in enumerate(CONFIGS):
+        made = reprint_job(kit.run(name=f"run-{number}"), kit.config(**config), 1, 1, 1)
+        spec = made["spec"]["template"]["spec"]
+        yield {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"r{number}"}, "spec": spec}
+
+
 def dry_run(cluster: Cluster, namespace: str, *listed: dict[str, Any]) -> tuple[int, str]:
     """How many the API server would take, and its words about the others."""
     account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "guildhall-run"}}
@@ -65,7 +74,7 @@ def dry_run(cluster: Cluster, namespace: str, *listed: dict[str, Any]) -> tuple[
 
 
 def test_every_pod_is_restricted(cluster: Cluster, namespace: str) -> None:
-    listed = list({json.dumps(pod["spec"], sort_keys=True): pod for pod in pods()}.values())
+    listed = list({json.dumps(pod["spec"], sort_keys=True): pod for pod in (*pods(), *reprint_pods())}.values())
     assert len(listed) >= 100
     taken, words = dry_run(cluster, namespace, *listed)
     assert taken == len(listed), words[:2_000]

@@ -13,6 +13,7 @@ from guildhall_contracts.gate import Target
 from guildhall_contracts.run import RunSpec
 from guildhall_operator.config import Config
 from guildhall_operator.manifests import job as builder
+from guildhall_operator.manifests.reprint import reprint_job
 from guildhall_operator.run_view import run_view
 from support.chart import config_of, render
 from support.fence import JOB_CONTROLLER, Fence, denied
@@ -229,6 +230,54 @@ WIDER: dict[str, Change] = {
 def test_the_operators_account_makes_no_wider_pod(rules: Fence, stored: dict[str, Any], what: str) -> None:
     job = built_job(rules, stored)
     WIDER[what](job["spec"]["template"]["spec"])
+    done = rules.create(job, user=rules.account("operator"), dry=True)
+    assert denied(done, "operator-jobs"), done.stderr or "accepted"
+
+
+OTHER_PRINTERS: dict[str, Change] = {
+    "a token": lambda pod: pod["volumes"].append(
+        {"name": "token", "projected": {"sources": [
+            {"serviceAccountToken": {"path": "t", "audience": "guildhall-gateway", "expirationSeconds": 600}}]}}
+    ),
+    "a snapshot": lambda pod: pod["volumes"].append({"name": "s", "configMap": {"name": "x"}}),
+    "another claim": lambda pod: pod["volumes"][0]["persistentVolumeClaim"].update(claimName="somebodys"),
+    "a journal it may write": lambda pod: pod["volumes"][0]["persistentVolumeClaim"].pop("readOnly"),
+    "a mount it may write": lambda pod: pod["containers"][0]["volumeMounts"][0].pop("readOnly"),
+    "another program": lambda pod: pod["containers"][0]["command"].__setitem__(2, "http.server"),
+    "a shell": lambda pod: pod["containers"][0].update(command=["sh", "-c", "cat"]),
+    "another Run's journal": lambda pod: pod["containers"][0]["command"].__setitem__(4, "another"),
+    "arguments": lambda pod: pod["containers"][0].update(args=["x"]),
+    "environment": lambda pod: pod["containers"][0].update(env=[{"name": "PYTHONPATH", "value": "/x"}]),
+    "another image": lambda pod: pod["containers"][0].update(image="guildhall.dev/mine:1"),
+    "another name": lambda pod: pod["containers"][0].update(name="journal"),
+    "a second container": lambda pod: pod["containers"].append({**pod["containers"][0], "name": "workshop"}),
+    "an init container": lambda pod: pod.update(initContainers=[{**pod["containers"][0], "name": "prepare"}]),
+    "all day": lambda pod: pod.update(activeDeadlineSeconds=86_400),
+    "root": lambda pod: pod["containers"][0]["securityContext"].update(runAsUser=0, runAsNonRoot=False),
+    "host network": lambda pod: pod.update(hostNetwork=True),
+}  # fmt: skip
+
+
+def built_printer(rules: Fence, stored: dict[str, Any]) -> dict[str, Any]:
+    """The Job the operator builds to print a stored Run's journal again."""
+    return reprint_job(run_view(stored), operator_config(rules), attempt=1, round_number=1, from_seq=7)
+
+
+def test_the_operators_account_makes_the_job_that_prints_a_journal(rules: Fence, stored: dict[str, Any]) -> None:
+    done = rules.create(built_printer(rules, stored), user=rules.account("operator"), dry=True)
+    assert done.returncode == 0, done.stderr
+    unlabelled = built_printer(rules, stored)
+    del unlabelled["spec"]["template"]["metadata"]["labels"]["guildhall.dev/run"]
+    assert denied(rules.create(unlabelled, user=rules.account("operator"), dry=True), "operator-jobs")
+    assert rules.create(built_printer(rules, stored), user=rules.user(POWERS), dry=True).returncode != 0
+
+
+@pytest.mark.parametrize("what", OTHER_PRINTERS)
+def test_the_operators_account_prints_a_journal_in_no_other_way(
+    rules: Fence, stored: dict[str, Any], what: str
+) -> None:
+    job = built_printer(rules, stored)
+    OTHER_PRINTERS[what](job["spec"]["template"]["spec"])
     done = rules.create(job, user=rules.account("operator"), dry=True)
     assert denied(done, "operator-jobs"), done.stderr or "accepted"
 

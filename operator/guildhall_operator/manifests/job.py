@@ -52,12 +52,11 @@ def pod_security_context(*, own_group: bool) -> dict[str, Any]:
     }
 
 
-def pod_spec(run: RunView, spec: RunSpec, config: Config, attempt: Try) -> dict[str, Any]:
-    """The pod, whole."""
-    gate = containers.gate_config(config, attempt.targets, attempt.gateway_ip)
+def shut_in(config: Config, deadline_seconds: int) -> dict[str, Any]:
+    """What every pod of a Run has: one try, an end, no names, no Kubernetes token, nothing of its node's."""
     found: dict[str, Any] = {
         "restartPolicy": "Never",
-        "activeDeadlineSeconds": attempt.seconds + limits.DEADLINE_GRACE_SECONDS,
+        "activeDeadlineSeconds": deadline_seconds,
         "terminationGracePeriodSeconds": STOP_GRACE_SECONDS,
         "serviceAccountName": config.run_service_account,
         "automountServiceAccountToken": False,
@@ -68,6 +67,17 @@ def pod_spec(run: RunView, spec: RunSpec, config: Config, attempt: Try) -> dict[
         "hostIPC": False,
         "dnsPolicy": "None",
         "dnsConfig": {"nameservers": [NOWHERE]},
+    }
+    if config.host_users is not None:
+        found["hostUsers"] = config.host_users
+    return found
+
+
+def pod_spec(run: RunView, spec: RunSpec, config: Config, attempt: Try) -> dict[str, Any]:
+    """The pod, whole."""
+    gate = containers.gate_config(config, attempt.targets, attempt.gateway_ip)
+    found: dict[str, Any] = {
+        **shut_in(config, attempt.seconds + limits.DEADLINE_GRACE_SECONDS),
         "hostAliases": [{"ip": attempt.gateway_ip, "hostnames": [config.gateway.service]}],
         "securityContext": pod_security_context(own_group=attempt.own_group),
         "initContainers": [
@@ -77,8 +87,6 @@ def pod_spec(run: RunView, spec: RunSpec, config: Config, attempt: Try) -> dict[
         "containers": [containers.executor(config, attempt.number)],
         "volumes": volumes(run, spec, config),
     }
-    if config.host_users is not None:
-        found["hostUsers"] = config.host_users
     if spec.runtime_class_name is not None:
         found["runtimeClassName"] = spec.runtime_class_name
     if spec.priority is not None:
@@ -91,16 +99,12 @@ def pod_labels(run: RunView, attempt: int) -> dict[str, str]:
     return {**labels(run), ATTEMPT_LABEL: str(attempt)}
 
 
-def job(run: RunView, spec: RunSpec, config: Config, attempt: Try) -> dict[str, Any]:
-    """One attempt. No Job-level deadline or TTL: both delete the pod and with it log and message."""
-    meta = metadata(run, names.job_name(run.name, run.uid, attempt.number))
-    meta["labels"] = pod_labels(run, attempt.number)
-    if run.queue_name:
-        meta["labels"][KUEUE_LABEL] = run.queue_name
+def once(run: RunView, name: str, labels: dict[str, str], pod: dict[str, Any]) -> dict[str, Any]:
+    """A Job that makes one pod, once."""
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": meta,
+        "metadata": {**metadata(run, name), "labels": dict(labels)},
         "spec": {
             "completions": 1,
             "parallelism": 1,
@@ -108,11 +112,17 @@ def job(run: RunView, spec: RunSpec, config: Config, attempt: Try) -> dict[str, 
             "podReplacementPolicy": "Failed",
             "podFailurePolicy": _FAIL_ONCE,
             "template": {
-                "metadata": {
-                    "labels": pod_labels(run, attempt.number),
-                    "annotations": {RUN_NAME_ANNOTATION: run.name},
-                },
-                "spec": pod_spec(run, spec, config, attempt),
+                "metadata": {"labels": labels, "annotations": {RUN_NAME_ANNOTATION: run.name}},
+                "spec": pod,
             },
         },
     }
+
+
+def job(run: RunView, spec: RunSpec, config: Config, attempt: Try) -> dict[str, Any]:
+    """One attempt. No Job-level deadline or TTL: both delete the pod and with it log and message."""
+    name, labels = names.job_name(run.name, run.uid, attempt.number), pod_labels(run, attempt.number)
+    made = once(run, name, labels, pod_spec(run, spec, config, attempt))
+    if run.queue_name:
+        made["metadata"]["labels"][KUEUE_LABEL] = run.queue_name
+    return made

@@ -3,6 +3,7 @@
 import json  # noqa: I001
 import tracemalloc
 from pathlib import Path
+from typing import Any
 
 import pytest
 from guildhall_api import follower, report_status, watch
@@ -28,6 +29,7 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follower, "RETRY_FIRST_SECONDS", 0.01)
     monkeypatch.setattr(follower, "RETRY_MAX_SECONDS", 0.2)
     monkeypatch.setattr(report_status, "REPORT_SECONDS", 0.05)
+    monkeypatch.setattr(report_status, "TAIL_WAIT_SECONDS", 0.3)
 
 
 pytestmark = pytest.mark.usefixtures("_quick")
@@ -202,6 +204,60 @@ async def test_a_hole_nobody_fills_is_given_up_and_shown(tmp_path: Path, monkeyp
         asked = [status["archive"].get("resendFrom") for status in stub.statuses]
         assert 2 in asked
         assert (await api.model())["run"]["gaps"] == [{"first": 2, "last": 4}]
+
+
+def _again(state: str = "terminated") -> dict[str, Any]:
+    """The pod that prints the journal again, as the operator makes it."""
+    labels = {"guildhall.dev/resend": "1", "guildhall.dev/attempt": "1"}
+    return pod_object("again", uid="77777777-2222-4333-8444-555555555555", state=state, **labels)
+
+
+async def _asked_for(stub: KubeStub, seq: int) -> bool:
+    return bool(stub.statuses) and stub.statuses[-1]["archive"].get("resendFrom") == seq
+
+
+async def test_the_end_of_a_log_that_went_with_its_pod_is_printed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An evicted pod's log is gone; its journal is not."""
+    monkeypatch.setattr(report_status, "TAIL_WAIT_SECONDS", 30)
+    async with KubeStub().serving() as stub, api_over(stub, tmp_path) as api:
+        await _started(stub)
+        await stub.write("fix-pod", start_line(), warn_line(2))
+        await until(lambda: _has(api, [1, 2]))
+        await stub.delete("pods", "team", "fix-pod")
+        await stub.end_log("fix-pod")
+        await stub.put("runs", run_object(phase="Failed"))
+        await until(lambda: _asked_for(stub, 3))
+        assert not await _sealed(api)
+        for each in (start_line(), warn_line(2), warn_line(3), finish_line(4)):
+            stub.logs["again"].write(each)
+        stub.logs["again"].ended = True
+        await stub.put("pods", _again())
+        await until(lambda: _sealed(api))
+        assert await api.events() == [1, 2, 3, 4]
+        assert stub.statuses[-1]["archive"] == {"storedSeq": 4}
+        assert (await api.model())["run"]["status"] == "succeeded"
+
+
+async def test_a_journal_without_an_end_is_waited_for_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A killed executor wrote no end: what its journal has is taken in, and the Run is closed at once."""
+    monkeypatch.setattr(report_status, "TAIL_WAIT_SECONDS", 30)
+    async with KubeStub().serving() as stub, api_over(stub, tmp_path) as api:
+        await _started(stub)
+        await stub.write("fix-pod", start_line())
+        await until(lambda: _has(api, [1]))
+        await stub.end_log("fix-pod")
+        await stub.put("pods", pod_object(state="terminated"))
+        await stub.put("runs", run_object(phase="Failed"))
+        await until(lambda: _asked_for(stub, 2))
+        stub.logs["again"].write(warn_line(2))
+        stub.logs["again"].ended = True
+        await stub.put("pods", _again())
+        await until(lambda: _sealed(api))
+        assert await api.events() == [1, 2]
+        assert stub.statuses[-1]["archive"] == {"storedSeq": 2}
+        assert (await api.model())["run"]["status"] == "failed"
 
 
 async def test_a_line_without_end_costs_no_memory(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from guildhall_api.auth import Kept, token_expiry
 from guildhall_api.config import Config, load
 from guildhall_api.console import read_console
 from guildhall_api.kube import KubeError, from_kubeconfig, in_cluster
-from guildhall_api.live import resend_target, target_of
+from guildhall_api.live import resend_targets, target_of
 from guildhall_api.problems import from_cluster
 from guildhall_api.report_status import resend_step
 from guildhall_api.resources import custom, split_run_id
@@ -127,8 +127,9 @@ def test_the_pod_that_is_read() -> None:
     assert not waiting.started
     assert target_of(run_object(pod_uid=None), [pod]) is None
     assert target_of(run, []) is None
-    assert resend_target(run, [pod]) is None
-    assert resend_target(run, [pod_object("again", **{"guildhall.dev/resend": "true"})]) is not None
+    assert resend_targets([pod]) == []
+    rounds = [pod_object(f"again-{label}", **{"guildhall.dev/resend": label}) for label in ("2", "1")]
+    assert [target.pod for target in resend_targets([*rounds, pod])] == ["again-1", "again-2"]
 
 
 def test_a_hole_is_asked_for_in_rounds_and_given_up_in_time() -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from guildhall_operator.config import Config
+from guildhall_operator.manifests.reprint import reprint_job
 from guildhall_operator.plan import plan
 from guildhall_operator.records import ClaimRecord
 from unit.operator import kit
@@ -36,6 +37,7 @@ CASES: dict[str, dict[str, Any]] = {
         "concurrencyGroup": "nightly",
     },
 }
+REPRINT = "reprint"
 CLAIMS = {
     "repo": ClaimRecord("repo", kit.NAMESPACE),
     "shared": ClaimRecord("shared", kit.NAMESPACE, group_consent=True),
@@ -54,6 +56,13 @@ def config(case: str) -> Config:
     )
 
 
+def reprint_manifest() -> dict[str, Any]:
+    """The Job that prints a Run's journal again: second round, from event 41 on."""
+    view = kit.run(name="fix", labels={"kueue.x-k8s.io/queue-name": "team"})
+    made = reprint_job(view, config("everything"), attempt=1, round_number=2, from_seq=41)
+    return json.loads(json.dumps(made))  # type: ignore[no-any-return]
+
+
 def manifests(case: str) -> list[dict[str, Any]]:
     """Everything made for the Run of a case."""
     labels = {"kueue.x-k8s.io/queue-name": "team"} if case == "everything" else {}
@@ -67,6 +76,7 @@ def write() -> None:
     for case in CASES:
         text = json.dumps(manifests(case), indent=2, sort_keys=True) + "\n"
         (FOLDER / f"{case}.json").write_text(text)
+    (FOLDER / f"{REPRINT}.json").write_text(json.dumps(reprint_manifest(), indent=2, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from guildhall_operator.plan import plan
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.operator import kit
-from unit.operator.manifest_cases import CASES, FOLDER, manifests
+from unit.operator.manifest_cases import CASES, FOLDER, REPRINT, manifests, reprint_manifest
 
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
@@ -24,7 +24,30 @@ def test_manifests_are_what_was_agreed(case: str) -> None:
 
 
 def test_there_is_no_golden_without_a_case() -> None:
-    assert {path.stem for path in FOLDER.glob("*.json")} == set(CASES)
+    assert {path.stem for path in FOLDER.glob("*.json")} == {*CASES, REPRINT}
+
+
+def test_the_reprint_job_is_what_was_agreed() -> None:
+    assert reprint_manifest() == json.loads((FOLDER / f"{REPRINT}.json").read_text())
+
+
+def test_the_reprint_pod_sees_the_journal_alone_and_only_reads_it() -> None:
+    template = reprint_manifest()["spec"]["template"]
+    spec = template["spec"]
+    (volume,), (container,) = spec["volumes"], spec["containers"]
+    assert volume["persistentVolumeClaim"] == {"claimName": f"fix-{kit.UID}-journal", "readOnly": True}
+    assert container["volumeMounts"] == [{"name": "journal", "mountPath": "/guildhall/journal", "readOnly": True}]
+    assert "initContainers" not in spec
+    assert "env" not in container
+    assert "hostAliases" not in spec, "it has nobody to talk to"
+    assert "fsGroup" not in spec["securityContext"], "whose the journal is stays as it is"
+    assert template["metadata"]["labels"]["guildhall.dev/run"] == kit.UID, "the static NetworkPolicy selects it"
+    assert 0 < spec["activeDeadlineSeconds"] <= 600
+    run = containers(pod("everything"))["executor"]
+    for same in ("image", "securityContext", "resources", "imagePullPolicy"):
+        assert container[same] == run[same]
+    for same in ("restartPolicy", "automountServiceAccountToken", "serviceAccountName", "dnsPolicy", "hostUsers"):
+        assert spec[same] == pod("everything")[same]
 
 
 def pod(case: str) -> dict[str, Any]:
@@ -134,6 +157,7 @@ def test_names_are_valid_for_every_legal_run(name: str) -> None:
     for made in (
         names.job_name(name, kit.UID, 10),
         names.snapshot_name(name, kit.UID),
+        names.reprint_name(name, kit.UID, 9),
         names.journal_name(name, kit.UID),
         names.workspace_name(name, kit.UID),
     ):
