@@ -31,6 +31,16 @@ async function quiet({ log, context }) {
   await context.close();
 }
 
+/** Waits until the first match of a selector shows the text: what was typed is drawn a frame later. */
+async function shows(page, selector, pattern) {
+  for (let tries = 0; ; tries += 1) {
+    const text = await page.textContent(selector);
+    if (pattern.test(text)) return;
+    if (tries === 100) assert.match(text, pattern);
+    await page.waitForTimeout(20);
+  }
+}
+
 test(
   "sign-in: a wrong token is refused in words, a right one opens the console and is kept nowhere",
   { skip },
