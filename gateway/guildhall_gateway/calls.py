@@ -24,12 +24,13 @@ from guildhall_contracts.model_api import (
     ReplyLine,
     TextDelta,
 )
+from pydantic import ValidationError
 
 from guildhall_gateway import metrics
 from guildhall_gateway.budget import Totals, scopes, totals_view, worst_case
 from guildhall_gateway.ledger import Claim, Ledger, Replay, Reserved
 from guildhall_gateway.ledger_rows import Outcome, day_of
-from guildhall_gateway.live import BROKEN, CANCELLED, STOPPING, LiveCall, Made, Rules, follow
+from guildhall_gateway.live import BROKEN, CANCELLED, STOPPING, UNUSABLE, LiveCall, Made, Rules, follow
 from guildhall_gateway.prices import TokenCount
 from guildhall_gateway.problems import Refused, refusal
 from guildhall_gateway.providers.base import Provider, ProviderFailure, ProviderReply, empty_answer, stalled
@@ -89,7 +90,8 @@ class ModelCalls:
             raise Refused(answer)
         live = LiveCall(run.uid, request, digest, provider, answer, budget)
         self._live[run.uid, request.call_id] = live
-        live.task = asyncio.create_task(self._perform(live))
+        live.asking = asyncio.create_task(self._made(live))
+        live.task = asyncio.create_task(self._perform(live, live.asking))
         return live
 
     def _provider(self, request: ModelRequest) -> Provider:
@@ -107,16 +109,22 @@ class ModelCalls:
         totals = totals_view(await self._ledger.totals(run.uid), budget)
         return reply.model_copy(update={"replayed": True, "totals": totals})
 
-    async def _perform(self, live: LiveCall) -> None:
-        """Ask, settle, tell. A cut call settles too: what may have been billed is charged."""
+    async def _perform(self, live: LiveCall, asking: asyncio.Task[Made]) -> None:
+        """Ask, settle, tell. A cut call settles too: what may have been billed is charged. Only `asking` is ever
+        cancelled, so that no cut can come between a reply and its settlement."""
         started = time.monotonic()
-        made = await self._made(live)
+        made = Made(failure=STOPPING)
         try:
+            await asyncio.wait([asking])
+            made = Made(failure=live.cut_by or STOPPING) if asking.cancelled() else asking.result()
             live.end(await self._close(live, made))
-        except OSError:  # what stays reserved is settled at worst case by the next sweep
+        except Exception:  # what stays reserved is settled at worst case by the next sweep
             log.exception("call %s of run %s stays reserved", live.request.call_id, live.run)
             live.end(FailureLine(failure=made.failure or BROKEN))
         finally:
+            if live.last is None:  # the process ends: nobody may be left with heartbeats only
+                asking.cancel()
+                live.end(FailureLine(failure=STOPPING))
             self._live.pop((live.run, live.request.call_id), None)
             self._settled(live.run)
             metrics.SECONDS.observe(time.monotonic() - started)
@@ -151,13 +159,13 @@ class ModelCalls:
 
     async def _close(self, live: LiveCall, made: Made) -> AnyLine:
         count, cost = self._used(live, made)
+        made, kept = _checked(live.request, made, count, cost)
         _count(live.request.model, made, count, cost)
-        if made.reply is None:
+        if kept is None:
             failure = made.failure or BROKEN
             counts = made.billed != "nothing"
             await self._settle(live, Outcome("failed", count, cost, failure.error.kind, counts_as_call=counts))
             return FailureLine(failure=failure)
-        kept = _reply(live.request, made.reply, count, cost)
         totals = await self._settle(live, Outcome("settled", count, cost, reply=kept))
         return ReplyLine(reply=kept.model_copy(update={"totals": totals_view(totals, live.budget)}))
 
@@ -171,9 +179,6 @@ class ModelCalls:
         return TokenCount(prompt=worst.tokens), worst.micro_usd
 
     async def _settle(self, live: LiveCall, outcome: Outcome) -> Totals:
-        return await asyncio.shield(asyncio.ensure_future(self._settle_surely(live, outcome)))
-
-    async def _settle_surely(self, live: LiveCall, outcome: Outcome) -> Totals:
         """Settle; a database that is away for seconds is waited for. Raises OSError when it stays away."""
         call_id, attempt = live.request.call_id, live.reserved.attempt
         for pause in SETTLE_PAUSES_SECONDS:
@@ -195,19 +200,20 @@ class ModelCalls:
     def cut(self, run: str, why: GatewayError = CANCELLED) -> None:
         """End every call of a Run now."""
         for (uid, _), live in list(self._live.items()):
-            if uid == run and live.task is not None and live.last is None:
+            if uid == run and live.asking is not None and not live.asking.done():
                 live.cut_by = why
-                live.task.cancel()
+                live.asking.cancel()
 
     async def close(self, grace_seconds: float) -> None:
         """Let calls end for a while, then cut and settle them."""
         tasks = [live.task for live in self._live.values() if live.task is not None]
         if not tasks:
             return
-        _, late = await asyncio.wait(tasks, timeout=grace_seconds)
-        for task in late:
-            task.cancel()
-        await asyncio.gather(*late, return_exceptions=True)
+        await asyncio.wait(tasks, timeout=grace_seconds)
+        for live in list(self._live.values()):
+            if live.asking is not None:
+                live.asking.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 def _count(model: str, made: Made, count: TokenCount, cost: int | None) -> None:
@@ -219,13 +225,31 @@ def _count(model: str, made: Made, count: TokenCount, cost: int | None) -> None:
     metrics.COST.labels(provider).inc(cost or 0)
 
 
+def _checked(request: ModelRequest, made: Made, count: TokenCount, cost: int | None) -> tuple[Made, ModelReply | None]:
+    """The reply to keep; one that no contract can hold (half a character, say) is a failure that was paid for."""
+    if made.reply is None:
+        return made, None
+    try:
+        return made, _reply(request, made.reply, count, cost)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        log.warning("call %s: the reply of %s cannot be kept: %s", request.call_id, request.model, first["msg"])
+        return Made(failure=UNUSABLE), None
+
+
+def _cut(text: str, limit_bytes: int) -> str:
+    """`text` in at most so many bytes of UTF-8, whole characters only."""
+    data = text.encode("utf-8", "surrogatepass")
+    return text if len(data) <= limit_bytes else data[:limit_bytes].decode("utf-8", "ignore")
+
+
 def _reply(request: ModelRequest, reply: ProviderReply, count: TokenCount, cost: int | None) -> ModelReply:
     """The reply in the contract's bounds; what had to be cut is said by its stop reason."""
     calls = [
-        call.model_copy(update={"arguments": call.arguments[: limits.TOOL_ARGUMENTS_MAX_BYTES]})
+        call.model_copy(update={"arguments": _cut(call.arguments, limits.TOOL_ARGUMENTS_MAX_BYTES)})
         for call in reply.tool_calls[: limits.TOOL_CALLS_PER_REPLY_MAX_COUNT]
     ]
-    text = reply.text[: limits.BLOB_RESULT_MAX_BYTES]
+    text = _cut(reply.text, limits.BLOB_RESULT_MAX_BYTES)
     was_cut = text != reply.text or [call.arguments for call in calls] != [call.arguments for call in reply.tool_calls]
     return ModelReply(
         call_id=request.call_id,

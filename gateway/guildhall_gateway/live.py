@@ -20,6 +20,7 @@ STOPPING: Final = gateway_error(
     "llm_unavailable", "the gateway is restarting; the call was cut", retry_after_seconds=2.0
 )
 BROKEN: Final = gateway_error("internal", "the gateway failed while it made this call; its log says why")
+UNUSABLE: Final = gateway_error("llm_unavailable", "the model's reply cannot be stored: it is not well-formed text")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,7 @@ class LiveCall:
     budget: Budget
     followers: set[asyncio.Queue[AnyLine]] = field(default_factory=set)
     last: AnyLine | None = None
+    asking: asyncio.Task[Made] | None = None
     task: asyncio.Task[None] | None = None
     cut_by: GatewayError | None = None
 

@@ -85,7 +85,7 @@ async def test_a_caller_that_leaves_finds_its_reply_later(tmp_path: Path) -> Non
         served.cluster.add_run()
         async with served.client() as client:
             with pytest.raises(httpx.ReadTimeout):
-                await client.post("/v1/model", json=kit.request(), timeout=0.15)
+                await client.post("/v1/model", json=kit.request(), timeout=httpx.Timeout(5, read=0.15))
         await asyncio.sleep(0.6)
         reply = (await served.model(kit.request()))[-1]["reply"]
         assert (reply["text"], reply["replayed"]) == ("late", True)
@@ -99,8 +99,8 @@ async def test_a_caller_that_leaves_leaves_nothing_running(tmp_path: Path) -> No
         for _ in range(5):
             async with served.client() as client:
                 with pytest.raises(httpx.ReadTimeout):
-                    await client.post("/v1/model", json=kit.request(), timeout=0.15)
-        await kit.until(lambda: len(asyncio.all_tasks()) <= before + 2)
+                    await client.post("/v1/model", json=kit.request(), timeout=httpx.Timeout(5, read=0.15))
+        await kit.until(lambda: len(asyncio.all_tasks()) <= before + 3)  # the call, its asking and its stream
         live = next(iter(served.gateway.calls._live.values()))
         await kit.until(lambda: not live.followers)
         assert len(served.gateway.calls.busy()) == 1, "the call itself goes on"
