@@ -159,4 +159,6 @@ def _update_plan(draft: Draft, call: ToolCall, arguments: UpdatePlan) -> None:
         )
     )
     draft.change(plan=plan)
-    draft.say(messages.tool(call.id, call.name, block(f"plan updated: {len(plan)} items")))
+    was_cut = [item.text for item in plan] != [item.text for item in arguments.items]
+    remark = "; long ones were cut" if was_cut else ""
+    draft.say(messages.tool(call.id, call.name, block(f"plan updated: {len(plan)} items{remark}")))

@@ -10,7 +10,7 @@ from guildhall_contracts.errors import ErrorInfo, error_info
 from guildhall_contracts.events import ChangedFile
 from guildhall_contracts.frames import DiffRequest, DiffResult, ErrorReply
 
-from guildhall_executor.emit import bounded_files
+from guildhall_executor.emit import bounded_files, bounded_omitted
 from guildhall_executor.patch import FileChange, parse_patch
 from guildhall_executor.tools.ask import Ask, WorkshopLost
 from guildhall_executor.tools.text import visible
@@ -70,7 +70,7 @@ async def take_changes(ask: Ask, put_blob: PutBlob, patience_seconds: float, kno
 
 def examine(reply: DiffResult, patch: bytes, *, spoiled: bool = False) -> Change | ErrorInfo:
     """Believes nothing but the bytes: their hash must be the one announced, their files are read from them."""
-    omitted = [visible(text)[0][: limits.EVENT_TITLE_MAX_CHARS] for text in reply.omitted]
+    omitted = bounded_omitted([visible(text)[0][: limits.EVENT_TITLE_MAX_CHARS] for text in reply.omitted])
     if reply.too_large:
         return Change(omitted=omitted or [f"the patch is over {limits.PATCH_MAX_BYTES} bytes"])
     sha256 = hashlib.sha256(patch).hexdigest()
@@ -89,10 +89,10 @@ def _unsound(why: str) -> ErrorInfo:
 
 
 def _summed(files: list[FileChange], sha256: str, size: int, omitted: list[str]) -> Change:
-    shown = bounded_files([file.shown() for file in files[: limits.EVENT_CHANGED_FILES_MAX_COUNT]])
+    shown = bounded_files([file.shown() for file in files[: limits.EVENT_CHANGED_FILES_MAX_COUNT]], omitted)
     if len(shown) < len(files):  # what runs by itself is never cut off for its place
         first = sorted(files, key=lambda file: not file.will_run)
-        shown = bounded_files([file.shown() for file in first[: limits.EVENT_CHANGED_FILES_MAX_COUNT]])
+        shown = bounded_files([file.shown() for file in first[: limits.EVENT_CHANGED_FILES_MAX_COUNT]], omitted)
     return Change(
         sha256=sha256,
         patch_bytes=size,

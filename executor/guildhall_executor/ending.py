@@ -18,7 +18,7 @@ from guildhall_contracts.events import (
 
 from guildhall_executor.draft import TASK_OP, Draft
 from guildhall_executor.effects import Seal, StopWork, TakeChanges
-from guildhall_executor.emit import bounded_error, event_text
+from guildhall_executor.emit import bounded_artifacts, bounded_error, event_text
 from guildhall_executor.state import Ending, ModelWait, ToolWait
 from guildhall_executor.tools.plan import plan_markdown
 
@@ -100,7 +100,7 @@ def seal(draft: Draft) -> None:
             title=decision.outcome,
             outcome=decision.outcome,
             result=event_text(decision.result),
-            artifacts=list(decision.artifacts),
+            artifacts=bounded_artifacts(decision.artifacts),
             error=decision.error,
         )
     )

@@ -5,6 +5,7 @@ events that a power cut takes away follow from them again, number by number. A t
 anything is added.
 """
 
+import contextlib
 import json
 import os
 from array import array
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import Final
 
 from guildhall_contracts import limits
-from guildhall_contracts.events import KnownEvent, encode_event
+from guildhall_contracts.events import KnownEvent
 
+from guildhall_executor.emit import line_of
 from guildhall_executor.inputs import At, decode_at, encode_at
 
 EVENTS_FILE: Final = "events.jsonl"
@@ -85,14 +87,17 @@ class Journal:
         os.fdatasync(self._inputs_fd)
 
     def write_events(self, events: Iterable[KnownEvent], *, durable: bool = False) -> None:
-        """Appends events in order of their numbers, then prints them."""
-        lines = []
-        for event in events:
-            line = encode_event(event)
-            self._note(event.seq, len(line))
-            lines.append(line)
-        data = b"".join(lines)
-        write_all(self._events_fd, data)
+        """Appends events in order of their numbers, then prints them. Raises OSError, and then holds none of them."""
+        lines = [(event.seq, line_of(event)) for event in events]
+        data = b"".join(line for _, line in lines)
+        try:
+            write_all(self._events_fd, data)
+        except OSError:
+            with contextlib.suppress(OSError):  # half a line would swallow the next one
+                os.ftruncate(self._events_fd, self._end_bytes)
+            raise
+        for seq, line in lines:
+            self._note(seq, len(line))
         if durable:
             os.fdatasync(self._events_fd)
         self._print(data)

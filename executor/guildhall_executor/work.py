@@ -124,7 +124,6 @@ class Work:
             if last:
                 self.tell(ErrorRaised, error=change)
         elif change != (self.changes or Change()):
-            self.changes = change
             self.tell(
                 ChangesUpdated,
                 patch_sha256=change.sha256,
@@ -135,6 +134,7 @@ class Work:
                 removed=change.removed,
                 omitted=change.omitted,
             )
+            self.changes = change  # only what was told counts as told
 
 
 def _now() -> float:

@@ -6,6 +6,7 @@ from guildhall_contracts import limits
 from guildhall_contracts.events import PlanItem
 from pydantic import Field
 
+from guildhall_executor.emit import bounded_texts
 from guildhall_executor.tools.arguments import Arguments
 
 
@@ -23,7 +24,9 @@ class UpdatePlan(Arguments):
         return "update the plan"
 
     def plan(self) -> tuple[PlanItem, ...]:
-        return tuple(PlanItem(text=item.text, status=item.status) for item in self.items)
+        """The steps, with texts that fit into one event together."""
+        texts = bounded_texts([item.text for item in self.items])
+        return tuple(PlanItem(text=text, status=item.status) for text, item in zip(texts, self.items, strict=True))
 
 
 _BOXES = {"pending": "[ ]", "active": "[>]", "done": "[x]", "dropped": "[-]"}

@@ -144,13 +144,43 @@ def test_a_reader_that_went_away_is_no_reason_to_stop(tmp_path: Path) -> None:
     assert (tmp_path / "j" / "events.jsonl").read_bytes().count(b"\n") == 2
 
 
-def test_an_event_too_large_to_say_is_refused_before_anything_is_written(tmp_path: Path, out: Out) -> None:
+def test_an_event_too_large_to_say_is_cut_and_not_lost(tmp_path: Path, out: Out) -> None:
     journal = Journal(tmp_path / "j", out.fd)
-    huge = error_info("internal", "x", detail={f"{n}": "\U0001f600" * 8_000 for n in range(8)})
-    with pytest.raises(ValueError, match="at most"):
-        journal.write_events([ErrorRaised(run=RUN, attempt=1, seq=1, ts="2030-01-02T03:04:05.678Z", error=huge)])
-    assert journal.last_seq == 0
+    huge = error_info("internal", "why", detail={f"{n}": "\U0001f600" * 8_000 for n in range(8)})
+    journal.write_events([ErrorRaised(run=RUN, attempt=1, seq=1, ts="2030-01-02T03:04:05.678Z", error=huge), event(2)])
     journal.close()
+    kept = [known(line) for line in out.lines()]
+    assert [(one.seq, one.type) for one in kept] == [(1, "error.raised"), (2, "model.text")]
+    assert kept[0].error.message == "why"  # type: ignore[union-attr]
+    assert all(text.endswith("…") for text in kept[0].error.detail.values())  # type: ignore[union-attr]
+    assert all(len(line) <= limits.EVENT_MAX_BYTES for line in out.lines())
+
+
+def test_a_full_disk_leaves_neither_half_a_line_nor_a_number(
+    tmp_path: Path, out: Out, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(tmp_path / "j", out.fd)
+    journal.write_events([event(1)])
+    write, left = os.write, [100]
+
+    def full(fd: int, data: Any) -> int:
+        if left[0] == 0:
+            raise OSError(28, "No space left on device")
+        size = write(fd, bytes(data)[: left[0]])
+        left[0] -= size
+        return size
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.write", full)
+        with pytest.raises(OSError, match="No space"):
+            journal.write_events([event(2), event(3)])
+    assert (left, journal.last_seq) == ([0], 1)
+    journal.write_events([event(2, "again")])
+    journal.print_again(1)
+    journal.close()
+    lines = (tmp_path / "j" / "events.jsonl").read_bytes().splitlines()
+    assert [known(line).seq for line in lines] == [1, 2]
+    assert out.lines() == [lines[0], lines[1], lines[0], lines[1]]
 
 
 # The fold of the journal

@@ -1,6 +1,7 @@
 """The small parts: termination message, mailbox, pace, titles, tool schemas, isolation."""
 
 import asyncio
+import hashlib
 import json
 import socket
 from typing import Any
@@ -9,7 +10,8 @@ import jsonschema
 import pytest
 from guildhall_contracts import limits
 from guildhall_contracts.errors import ErrorInfo, error_info
-from guildhall_contracts.events import ChangedFile, encode_event
+from guildhall_contracts.events import ChangedFile, ChangesUpdated, encode_event
+from guildhall_contracts.frames import DiffResult
 from guildhall_contracts.gate import ExecutorMessage, Target, decode_message
 from guildhall_contracts.model_api import MailboxItem, MailboxPage, ToolSpec
 from guildhall_contracts.policy import BUILT_IN_TOOLS
@@ -22,6 +24,8 @@ from guildhall_executor.tools.finish import summary_line
 from guildhall_executor.tools.shell import RunShell
 from hypothesis import given
 from hypothesis import strategies as st
+from support.executor_loop import Story, call
+from support.executor_run import SOLO, known, snapshot
 
 
 @given(st.text(max_size=5_000), st.sampled_from(["succeeded", "failed", "cancelled"]))
@@ -54,13 +58,74 @@ def test_both_texts_of_a_mismatch_survive() -> None:
 
 
 def test_the_longest_list_of_files_fits_into_an_event() -> None:
-    from guildhall_contracts.events import ChangesUpdated
-
     files = [ChangedFile(path="\u2603" * 4_096, status="added")] * limits.EVENT_CHANGED_FILES_MAX_COUNT
     kept = emit.bounded_files(files)
     assert 0 < len(kept) < len(files)
     event = ChangesUpdated(**emit.head("r", 1, 1, "2030-01-02T03:04:05.678Z"), files=kept)
     assert len(encode_event(event)) <= limits.EVENT_MAX_BYTES
+
+
+WIDE = ["\U0001f600", "\x01", "\x7f", '"', "\u2603", "a"]
+
+
+@pytest.mark.parametrize("character", WIDE)
+def test_what_a_patch_leaves_out_and_its_files_fit_into_one_event(character: str) -> None:
+    from guildhall_executor.changes import examine
+
+    names = [f"dir/{n}" + "\u00e9" * 500 for n in range(300)]
+    patch = "".join(
+        f"diff --git a/{n} b/{n}\nnew file mode 100644\n--- /dev/null\n+++ b/{n}\n@@ -0,0 +1 @@\n+x\n" for n in names
+    ).encode()
+    digest = hashlib.sha256(patch).hexdigest()
+    reply = DiffResult(id=1, size=len(patch), sha256=digest, omitted=[character * 200] * 100)
+    change = examine(reply, patch)
+    assert not isinstance(change, ErrorInfo)
+    assert len(change.omitted) == 100
+    assert all(change.omitted)
+    assert 20 < len(change.files) < change.files_total == 300
+    event = ChangesUpdated(
+        **emit.head("r", 1, 1, "2030-01-02T03:04:05.678Z"), files=change.files, omitted=change.omitted
+    )
+    assert len(encode_event(event)) <= limits.EVENT_MAX_BYTES
+
+
+def test_texts_that_fit_are_left_alone_and_others_share_the_room() -> None:
+    assert emit.bounded_texts([]) == []
+    assert emit.bounded_texts(["a" * 40, "b"], 45) == ["a" * 40, "b"]
+    assert emit.bounded_texts(["a" * 100, "b"], 60) == ["a" * 28, "b"]
+    assert emit.bounded_texts(["\U0001f600" * 9, ""], 60) == ["\U0001f600" * 2, ""]
+
+
+@pytest.mark.parametrize("character", WIDE)
+def test_no_tool_input_makes_an_event_too_large(character: str) -> None:
+    items = [{"text": character * 500, "status": "active"}] * limits.EVENT_PLAN_ITEMS_MAX_COUNT
+    artifacts = [character * 200] * limits.EVENT_ARTIFACTS_MAX_COUNT
+    story = Story(snapshot(SOLO)).reply("", call("update_plan", {"items": items}))
+    plan = story.last("plan.updated")
+    assert len(encode_event(plan)) <= limits.EVENT_MAX_BYTES
+    assert len(plan.items) == 50
+    assert list(plan.items) == list(story.state.plan)
+    assert all(item.text and item.text in character * 500 for item in plan.items)
+    assert ("long ones were cut" in story.shown) == (len(plan.items[0].text) < 500)
+    story.reply("", call("finish", {"result": character * 16_000, "artifacts": artifacts})).taken()
+    ended = story.last("run.finished")
+    assert len(encode_event(ended)) <= limits.EVENT_MAX_BYTES
+    assert ended.result in character * 16_000
+    assert len(ended.result) > 4_000
+    assert 50 < len(ended.artifacts) <= 100
+    assert set(ended.artifacts) == {character * 200}
+
+
+def test_a_task_of_control_characters_is_cut_where_it_is_shown() -> None:
+    task = "\x01" * limits.TASK_MAX_BYTES
+    small = Story(snapshot(SOLO, task="short")).of("run.started")[0]
+    started = small.model_copy(update={"task": task})
+    with pytest.raises(ValueError, match="at most"):
+        encode_event(started)
+    shown = known(emit.line_of(started).rstrip())
+    assert shown.type == "run.started"
+    assert (shown.op, shown.task[:9], shown.task[-1]) == ("o1", task[:9], "…")
+    assert emit.line_of(small) == encode_event(small), "control"
 
 
 SUMMARIES = {
