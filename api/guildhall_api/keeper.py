@@ -43,7 +43,7 @@ class Keeper:
         self._gateway = gateway
         self._clock = clock
         self._followers: dict[str, asyncio.Task[None]] = {}
-        self._early_pods: dict[str, dict[str, Resource]] = {}
+        self._early_pods: dict[tuple[str, str], dict[str, Resource]] = {}  # by namespace and uid of the Run
         self.runs: dict[str, LiveRun] = {}
         self.guilds: dict[tuple[str, str], Resource] = {}
         self.synced: set[tuple[str, str]] = set()
@@ -82,6 +82,8 @@ class Keeper:
                 await asyncio.sleep(_RETRY_SECONDS)
         if change.verb == "synced":
             self.synced.add((change.kind, change.namespace))
+            for run in self.runs.values():
+                self._start(run)
 
     async def _dispatch(self, change: Change) -> None:
         if change.kind == "guilds":
@@ -103,22 +105,31 @@ class Keeper:
 
     def _take_pods(self, change: Change) -> None:
         if change.verb == "synced":
-            self._early_pods.clear()
-            for known in self.runs.values():
-                if known.namespace == change.namespace:
-                    known.pods.clear()
-                    known.changed.set()
+            self._forget_pods(change.namespace)
         for pod in change.items:
             uid, run_uid = part(pod, "metadata", "uid"), part(pod, "metadata", "labels", RUN_LABEL)
             if not isinstance(uid, str) or not isinstance(run_uid, str):
                 continue
             run = self.runs.get(run_uid)
-            pods = run.pods if run is not None else self._early_pods.setdefault(run_uid, {})
+            if run is not None and run.namespace != change.namespace:
+                continue
+            pods = run.pods if run is not None else self._early_pods.setdefault((change.namespace, run_uid), {})
             pods[uid] = pod | {"deleted": True} if change.verb == "deleted" else pod
             if run is not None:
                 run.changed.set()
             elif change.verb == "deleted":
-                self._early_pods.pop(run_uid, None)
+                del pods[uid]
+                if not pods:
+                    del self._early_pods[change.namespace, run_uid]
+
+    def _forget_pods(self, namespace: str) -> None:
+        """The pods of one namespace are about to be listed whole."""
+        for key in [key for key in self._early_pods if key[0] == namespace]:
+            del self._early_pods[key]
+        for run in self.runs.values():
+            if run.namespace == namespace:
+                run.pods.clear()
+                run.changed.set()
 
     async def _take_runs(self, change: Change) -> None:
         if change.verb == "deleted":
@@ -162,12 +173,18 @@ class Keeper:
             stored = await self._history.find(uid=facts.uid)
         assert stored is not None  # noqa: S101
         run = self.runs[facts.uid] = LiveRun(resource, stored)
-        run.pods = self._early_pods.pop(facts.uid, {})
+        run.pods = self._early_pods.pop((facts.namespace, facts.uid), {})
         if run.sealed:
             run.run_wire = {"summary": stored.summary.get("summary", "")}
         else:
-            self._followers[facts.uid] = asyncio.create_task(self._follow(run))
+            self._start(run)
         return run
+
+    def _start(self, run: LiveRun) -> None:
+        """Follow it, once its namespace's pods are known: an ended Run without a pod looks like one read to its end."""
+        known = ("pods", run.namespace) in self.synced
+        if known and not run.sealed and run.uid not in self._followers:
+            self._followers[run.uid] = asyncio.create_task(self._follow(run))
 
     async def _follow(self, run: LiveRun) -> None:
         """One Run's follower, started again if it breaks: one broken Run harms no other."""

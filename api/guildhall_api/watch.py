@@ -1,11 +1,13 @@
 """RunSource on Kubernetes: list, then watch, per kind and namespace, in raw JSON.
 
-Guards against watches that die in silence: each must answer at least every five minutes, or health turns red.
+Guards against watches that die in silence: each must answer at least every five minutes, or health turns red; and
+against those that live but lost a change: everything is listed again every ten minutes.
 """
 
 import asyncio
 import json
 import logging
+import math
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AbstractAsyncContextManager
@@ -23,11 +25,17 @@ log = logging.getLogger(__name__)
 
 WATCH_SECONDS: Final = 240
 STALE_SECONDS: Final = 300
+RELIST_SECONDS: Final = 600.0
 LOG_IDLE_SECONDS: Final = 20
 _OBJECT_MAX_BYTES: Final = 4 * 1024 * 1024
 _PAGE_COUNT: Final = "500"
 _RETRY_MAX_SECONDS: Final = 30.0
 _QUEUE_MAX_COUNT: Final = 1_000
+
+
+def watch_seconds(left_seconds: float) -> int:
+    """How long to watch when the next list is due in `left_seconds`: whole seconds, as the server takes them."""
+    return max(1, min(WATCH_SECONDS, math.ceil(left_seconds)))
 
 
 class KubernetesRuns:
@@ -66,14 +74,16 @@ class KubernetesRuns:
         return None
 
     async def _watch_forever(self, kind: Kind, namespace: str, queue: asyncio.Queue[Change]) -> None:
-        delay, version = 1.0, ""
+        delay, version, list_again_at = 1.0, "", 0.0
         while True:
             try:
-                if not version:
+                if not version or time.monotonic() >= list_again_at:
                     version, items = await self._list(kind, namespace)
+                    list_again_at = time.monotonic() + RELIST_SECONDS
                     await queue.put(Change(kind, namespace, "synced", tuple(items)))
                 self._alive[kind, namespace] = time.monotonic()
-                version = await self._watch_once(kind, namespace, version, queue)
+                seconds = watch_seconds(list_again_at - time.monotonic())
+                version = await self._watch_once(kind, namespace, version, seconds, queue)
                 delay = 1.0
             except KubeError as error:
                 self._problems[kind, namespace] = str(error)
@@ -98,14 +108,16 @@ class KubernetesRuns:
                 return page["metadata"]["resourceVersion"], items
             params["continue"] = more
 
-    async def _watch_once(self, kind: Kind, namespace: str, version: str, queue: asyncio.Queue[Change]) -> str:
-        """Watch until the server closes; the resourceVersion to go on from."""
+    async def _watch_once(
+        self, kind: Kind, namespace: str, version: str, seconds: int, queue: asyncio.Queue[Change]
+    ) -> str:
+        """Watch until the server closes, after `seconds` at the latest; the resourceVersion to go on from."""
         params = {
             "watch": "true", "allowWatchBookmarks": "true", "resourceVersion": version,
-            "timeoutSeconds": str(WATCH_SECONDS),
+            "timeoutSeconds": str(seconds),
         } | ({"labelSelector": RUN_LABEL} if kind == "pods" else {})  # fmt: skip
         splitter = LineSplitter(_OBJECT_MAX_BYTES)
-        async with self._kube.stream(self._path(kind, namespace), params, idle_seconds=WATCH_SECONDS + 30) as chunks:
+        async with self._kube.stream(self._path(kind, namespace), params, idle_seconds=seconds + 30) as chunks:
             async for chunk in chunks:
                 self._alive[kind, namespace] = time.monotonic()
                 for line in splitter.feed(chunk):

@@ -62,6 +62,8 @@ class KubeStub:
         self.reviews: list[Wire] = []
         self.refuse_create: tuple[int, str] | None = None
         self.gone_watches = 0
+        self.hidden_changes: set[tuple[str, str]] = set()
+        self.listable: defaultdict[tuple[str, str], asyncio.Event] = defaultdict(_set_event)
         self.failing_statuses = 0
         self.on_status: Callable[[Wire], None] | None = None
         self.url = ""
@@ -147,6 +149,7 @@ class KubeStub:
         if method == "GET" and query.get("watch"):
             return await self._watch(kind, namespace, query, writer)
         if method == "GET" and not rest:
+            await self.listable[kind, namespace].wait()
             items = [each for (where, _), each in sorted(self.objects[kind].items()) if where == namespace]
             version = {"resourceVersion": str(self._version)}
             return await self._json(writer, 200, {"kind": "List", "metadata": version, "items": items})
@@ -211,14 +214,19 @@ class KubeStub:
             await self._chunk(writer, json.dumps(gone).encode() + b"\n")
             return await self._chunk(writer, b"")
         seen = int(query["resourceVersion"])
+        end = asyncio.get_running_loop().time() + int(query["timeoutSeconds"])
         while True:
             for version, of, verb, item in list(self._history):
-                if version > seen and of == kind and item["metadata"].get("namespace") == namespace:
+                hidden = (of, verb) in self.hidden_changes
+                if version > seen and of == kind and item["metadata"].get("namespace") == namespace and not hidden:
                     await self._chunk(writer, json.dumps({"type": verb, "object": item}).encode() + b"\n")
             seen = max(seen, self._version)
-            async with self._changed:
-                while self._version <= seen:
-                    await self._changed.wait()
+            try:
+                async with asyncio.timeout_at(end), self._changed:
+                    while self._version <= seen:
+                        await self._changed.wait()
+            except TimeoutError:
+                return await self._chunk(writer, b"")
 
     async def _log(self, pod: str, query: Wire, writer: asyncio.StreamWriter) -> None:
         log = self.logs[pod]
@@ -285,6 +293,12 @@ class KubeStub:
 
     async def _status(self, writer: asyncio.StreamWriter, code: int, reason: str, message: str) -> None:
         await self._json(writer, code, {"kind": "Status", "code": code, "reason": reason, "message": message})
+
+
+def _set_event() -> asyncio.Event:
+    event = asyncio.Event()
+    event.set()
+    return event
 
 
 def _moment(stamp: str) -> datetime:
