@@ -116,9 +116,8 @@ def test_the_label_is_not_put_on_taken_off_or_changed(rules: Fence, run_pod: Mak
     editor = rules.user(POWERS)
     run_pod("pod-label")
     rules.create(_plain_pod("bare"))
-    assert rules.patch("pod", "pod-label", {"metadata": {"labels": {"other": "x"}}}, user=editor).returncode == 0, (
-        "control"
-    )
+    note: dict[str, Any] = {"metadata": {"annotations": {"other": "x"}}}
+    assert rules.patch("pod", "pod-label", note, user=editor).returncode == 0, "control: the right is there"
     for value in (None, "another"):
         for user in (editor, None, rules.account("operator")):
             patch = {"metadata": {"labels": {"guildhall.dev/run": value}}}
@@ -127,6 +126,71 @@ def test_the_label_is_not_put_on_taken_off_or_changed(rules: Fence, run_pod: Mak
         rules.patch("pod", "bare", {"metadata": {"labels": {"guildhall.dev/run": "u"}}}, user=editor), "label"
     )
     assert "guildhall.dev/run" in rules.get("pod", "pod-label")["metadata"]["labels"]
+
+
+@pytest.mark.parametrize("label", ["guildhall.dev/attempt", "app.kubernetes.io/component", "app"])
+def test_no_label_of_a_run_pod_changes_since_a_policy_could_select_it(
+    rules: Fence, run_pod: MakePod, label: str
+) -> None:
+    editor, name = rules.user(POWERS), f"pod-labels-{label.replace('/', '-')}"
+    run_pod(name)
+    rules.create(_plain_pod(f"plain-{name}"))
+    patch: dict[str, Any] = {"metadata": {"labels": {label: "web"}}}
+    assert rules.patch("pod", f"plain-{name}", patch, user=editor).returncode == 0, "control: the right is there"
+    for user in (editor, None, rules.account("operator")):
+        assert rules.patch("pod", name, patch, user=user).returncode != 0, user
+    assert denied(rules.patch("pod", name, patch, user=editor), "NetworkPolicy")
+    assert rules.get("pod", name)["metadata"]["labels"].get(label) != "web"
+
+
+@pytest.mark.parametrize("where", ["containers", "initContainers"])
+def test_no_image_of_a_run_pod_changes(rules: Fence, run_pod: MakePod, where: str) -> None:
+    """The kubelet would restart the container with it, beside the token and the journal."""
+    editor, name = rules.user(POWERS), f"pod-image-{where.lower()}"
+    run_pod(name)
+    rules.create(_plain_pod(f"plain-{where.lower()}"))
+    mine = [{"op": "replace", "path": "/spec/containers/0/image", "value": "guildhall.dev/mine:1"}]
+    assert rules.patch("pod", f"plain-{where.lower()}", mine, user=editor).returncode == 0, (
+        "control: the right is there"
+    )
+    before = rules.get("pod", name)["spec"]
+    for index in range(len(before[where])):
+        patch = [{"op": "replace", "path": f"/spec/{where}/{index}/image", "value": "guildhall.dev/mine:1"}]
+        assert denied(rules.patch("pod", name, patch, user=editor), "images of a pod of a Run")
+        assert rules.patch("pod", name, patch).returncode != 0, "not even the administrator's slip"
+    after = rules.get("pod", name)["spec"]
+    assert [c["image"] for c in after[where]] == [c["image"] for c in before[where]]
+
+
+def _config_map(name: str, **metadata: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": {"a": "b"}}
+
+
+def _claim(name: str, **metadata: Any) -> dict[str, Any]:
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
+    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, **metadata}, "spec": spec}
+
+
+@pytest.mark.parametrize("make", [_config_map, _claim])
+def test_nobody_lays_ready_what_the_operator_would_take_for_its_own(
+    rules: Fence, stored: dict[str, Any], make: Callable[..., dict[str, Any]]
+) -> None:
+    editor, operator = rules.user(POWERS), rules.account("operator")
+    meta = built_job(rules, stored)["metadata"]
+    ours = {"labels": meta["labels"], "ownerReferences": meta["ownerReferences"]}
+    kind = make("x")["kind"].lower()
+    assert rules.create(make("users-own"), user=editor).returncode == 0, "control: the right is there"
+    for user in (editor, None, rules.account("api"), rules.account("gateway")):
+        assert rules.create(make("laid-ready", **ours), user=user, dry=True).returncode != 0, user
+    assert denied(rules.create(make("laid-ready", **ours), user=editor), "guildhall.dev/run")
+    assert rules.create(make("of-the-run", **ours), user=operator).returncode == 0, "control: the operator makes it"
+    label: dict[str, Any] = {"metadata": {"labels": {"guildhall.dev/run": "u"}}}
+    note: dict[str, Any] = {"metadata": {"annotations": {"a": "b"}}}
+    for name in ("users-own", "of-the-run"):
+        assert rules.patch(kind, name, note, user=editor).returncode == 0, "control"
+        assert denied(rules.patch(kind, name, label, user=editor), "guildhall.dev/run"), name
+    owner = [{**meta["ownerReferences"][0], "uid": "another"}]
+    assert denied(rules.patch(kind, "of-the-run", {"metadata": {"ownerReferences": owner}}, user=editor), "that Run's")
 
 
 def test_no_ephemeral_container_in_a_run_pod(rules: Fence, run_pod: MakePod) -> None:
@@ -334,7 +398,8 @@ def test_of_a_run_pod_the_operator_lowers_the_deadline_only(rules: Fence, run_po
     operator = rules.account("operator")
     run_pod("pod-deadline")
     image = [{"op": "replace", "path": "/spec/containers/0/image", "value": "guildhall.dev/mine:1"}]
-    assert denied(rules.patch("pod", "pod-deadline", image, user=operator), "lower the deadline")
+    refused = rules.patch("pod", "pod-deadline", image, user=operator)
+    assert denied(refused, "lower the deadline") or denied(refused, "images of a pod of a Run"), refused.stderr
     done = rules.patch("pod", "pod-deadline", {"spec": {"activeDeadlineSeconds": 1}}, user=operator)
     assert done.returncode == 0, done.stderr
 
