@@ -6,6 +6,7 @@ from typing import Any, Final, Literal
 
 from guildhall_contracts.conditions import Reason
 from guildhall_contracts.gate import Target
+from guildhall_contracts.snapshot import RunSnapshot
 
 from guildhall_operator.config import Config
 from guildhall_operator.records import ClaimRecord, EventRecord, JobRecord, Json, PodRecord
@@ -89,5 +90,5 @@ class Observed:
     targets: tuple[Target, ...] = ()
     canary_age_seconds: float | None = None
     canary_problem: str = ""
-    snapshot_digest: str | None = None
+    frozen: RunSnapshot | None = None  # the snapshot that was made before, where it differs from what would be made now
     create_problem: str = ""  # why the API server refused an object of this Run just now

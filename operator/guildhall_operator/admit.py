@@ -86,7 +86,9 @@ def parse_guild(raw: object) -> GuildSpec | Refusal:
 
 
 def _guild(decision: Decision, spec: RunSpec) -> GuildSpec | Refusal | None:
-    """The Run's Guild; None while one that may still appear is waited for."""
+    """The Run's Guild; None while one that may still appear is waited for. What was frozen stays."""
+    if decision.observed.frozen is not None:
+        return decision.observed.frozen.guild
     if spec.guild is not None:
         problems = guild_problems(spec.guild)
         return Refusal("GuildInvalid", "; ".join(problems)) if problems else spec.guild
@@ -206,7 +208,8 @@ def _accepted(decision: Decision) -> tuple[RunSpec, GuildSpec] | None:
         return None
     decision.draft.set("Accepted", "True", "Accepted", "")
     decision.draft.fields["guild"] = spec.guild_ref.name if spec.guild_ref else "(inline)"
-    decision.draft.fields["guildDigest"] = decision.observed.snapshot_digest or digest(guild)
+    frozen = decision.observed.frozen
+    decision.draft.fields["guildDigest"] = frozen.guild_digest if frozen else digest(guild)
     decision.draft.fields["entryRole"] = guild.entry_role
     return spec, guild
 

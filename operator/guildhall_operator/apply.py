@@ -4,19 +4,20 @@ Created once (already there is done), status before anything is deleted, notes l
 """
 
 import hashlib
-import json
 import logging
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from guildhall_contracts.snapshot import SNAPSHOT_FILE
+from guildhall_contracts.limits import SNAPSHOT_MAX_BYTES
+from guildhall_contracts.snapshot import RUN_LABEL, SNAPSHOT_FILE, RunSnapshot
+from pydantic import ValidationError
 
 from guildhall_operator.actions import Deletion, EndPod, Note, Plan
 from guildhall_operator.client import APPLY, MERGE, Kube, KubeError
 from guildhall_operator.manifests.owner import API_VERSION
-from guildhall_operator.records import Json, mapping, text
+from guildhall_operator.records import Json, items, labels_of, mapping, text
 from guildhall_operator.run_view import RunView
 from guildhall_operator.status import stamp
 from guildhall_operator.store import Store
@@ -33,15 +34,15 @@ logger = logging.getLogger(__name__)
 
 
 class CreateRefused(Exception):  # noqa: N818  reads as what it says
-    """The API server refuses an object of a Run for good, or for now (a quota)."""
+    """An object of a Run cannot be made: for good (a policy, a foreign object of that name), or for now (a quota)."""
 
 
 class SnapshotDiffers(Exception):  # noqa: N818  reads as what it says
-    """The frozen snapshot is older than the Guild: its digest is the one that counts."""
+    """The snapshot was frozen before, from other facts: it is the one that counts."""
 
-    def __init__(self, digest: str) -> None:
-        super().__init__(digest)
-        self.digest = digest
+    def __init__(self, frozen: RunSnapshot) -> None:
+        super().__init__(f"the snapshot of Run {frozen.run} was frozen before, with Guild {frozen.guild_digest[:12]}")
+        self.frozen = frozen
 
 
 def collection(kind: str, namespace: str) -> str:
@@ -49,18 +50,47 @@ def collection(kind: str, namespace: str) -> str:
     return _PATHS[kind].format(namespace)
 
 
-async def _check_snapshot(kube: Kube, manifest: dict[str, Any]) -> None:
-    meta = manifest["metadata"]
-    found = await kube.call("GET", f"{collection('ConfigMap', meta['namespace'])}/{meta['name']}")
-    there = text(mapping(found.get("data")).get(SNAPSHOT_FILE), 1_000_000)
+def _foreign(found: Json, manifest: dict[str, Any]) -> str:
+    """Why what is there under our name was not made by us for this Run; empty where it was.
+
+    Only the operator can give an object the label; a ConfigMap that can still be changed froze nothing.
+    """
+    uid = manifest["metadata"]["labels"][RUN_LABEL]
+    if labels_of(found).get(RUN_LABEL) != uid:
+        return f"lacks the label {RUN_LABEL}={uid}"
+    owners = items(mapping(found.get("metadata")).get("ownerReferences"))
+    if not any(owner.get("kind") == "Run" and owner.get("uid") == uid for owner in owners):
+        return "has another owner"
+    return "is not immutable" if manifest.get("immutable") and found.get("immutable") is not True else ""
+
+
+def _check_snapshot(found: Json, manifest: dict[str, Any]) -> None:
+    there = mapping(found.get("data")).get(SNAPSHOT_FILE)
     if there == manifest["data"][SNAPSHOT_FILE]:
         return
     try:
-        digest = text(mapping(json.loads(there)).get("guildDigest"), 64)
-    except ValueError:
-        digest = ""
-    if digest != json.loads(manifest["data"][SNAPSHOT_FILE])["guildDigest"]:
-        raise SnapshotDiffers(digest)
+        frozen = RunSnapshot.model_validate_json(text(there, SNAPSHOT_MAX_BYTES))
+    except ValidationError as error:
+        where = f"ConfigMap '{manifest['metadata']['name']}'"
+        raise CreateRefused(f"{where} holds a snapshot this version cannot read; create the Run again") from error
+    raise SnapshotDiffers(frozen)
+
+
+async def _take_what_is_there(kube: Kube, manifest: dict[str, Any]) -> None:
+    """Accepts an object that a crash left behind. Raises CreateRefused for anybody else's, and SnapshotDiffers."""
+    kind, meta = manifest["kind"], manifest["metadata"]
+    try:
+        found = await kube.call("GET", f"{collection(kind, meta['namespace'])}/{meta['name']}")
+    except KubeError as error:
+        if error.code == 404:  # which would mean that the Run is gone
+            raise KubeError(409, "Conflict", f"{kind} '{meta['name']}' was there and is gone; try again") from error
+        raise
+    problem = _foreign(found, manifest)
+    if problem:
+        what = f"{kind} '{meta['name']}' is there already and {problem}, so it was not made for this Run; delete it"
+        raise CreateRefused(what)
+    if kind == "ConfigMap":
+        _check_snapshot(found, manifest)
 
 
 async def create(kube: Kube, store: Store, manifest: dict[str, Any]) -> None:
@@ -70,8 +100,7 @@ async def create(kube: Kube, store: Store, manifest: dict[str, Any]) -> None:
         made = await kube.call("POST", collection(kind, namespace), manifest, params={"fieldManager": FIELD_MANAGER})
     except KubeError as error:
         if error.code == 409 and error.reason == "AlreadyExists":
-            if kind == "ConfigMap":
-                await _check_snapshot(kube, manifest)
+            await _take_what_is_there(kube, manifest)
             return
         if error.code in {400, 403, 422}:
             raise CreateRefused(f"{kind} '{manifest['metadata']['name']}': {error.message}") from error

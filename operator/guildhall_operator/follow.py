@@ -56,7 +56,8 @@ def _try_again(decision: Decision, pod: PodRecord | None, reason: Reason) -> boo
     if isinstance(spec, Refusal) or len(attempts) >= decision.observed.config.attempts_max_count:
         return False
     found = parse_guild(decision.observed.guild) if decision.observed.guild is not None else None
-    guild = None if isinstance(found, Refusal) else found
+    frozen = decision.observed.frozen
+    guild = frozen.guild if frozen else None if isinstance(found, Refusal) else found
     deadline = pod.deadline_seconds if pod and pod.deadline_seconds else 0
     seconds = deadline - DEADLINE_GRACE_SECONDS if deadline > DEADLINE_GRACE_SECONDS else budget_seconds(spec, guild)
     decision.draft.attempt["reason"] = reason

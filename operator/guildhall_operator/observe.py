@@ -77,6 +77,6 @@ def observe(world: World, run: RunView, monotonic: float) -> Observed:
         targets=around.targets,
         canary_age_seconds=None if around.canary_at is None else monotonic - around.canary_at,
         canary_problem=around.canary_problem,
-        snapshot_digest=store.snapshot_digests.get(run.uid),
+        frozen=store.frozen.get(run.uid),
         create_problem=store.create_problem(run.uid, monotonic),
     )

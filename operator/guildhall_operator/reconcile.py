@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from guildhall_operator.actions import CREATE_AGAIN_SECONDS
 from guildhall_operator.apply import CreateRefused, Hands, SnapshotDiffers, apply, write_guild_status
 from guildhall_operator.client import Kube, KubeError
 from guildhall_operator.echo import Echo
@@ -55,14 +56,14 @@ class Reconciler:
             except Exception as error:
                 pause = self.queue.failed(key)
                 self.metrics.reconciled.labels(key[0], "failed").inc()
-                known = isinstance(error, KubeError)
+                known = isinstance(error, (KubeError, SnapshotDiffers))
                 logger.warning("%s %s/%s: %r; again in %.1f s", *key, error, pause, exc_info=None if known else error)
             finally:
                 self.queue.done(key)
                 self.metrics.seconds.observe(self.monotonic() - began)
 
     async def reconcile(self, key: Key) -> None:
-        """Looks at one object. Raises KubeError."""
+        """Looks at one object. Raises KubeError and SnapshotDiffers, after which it is to be looked at again."""
         kind, namespace, name = key
         if kind == "Guild":
             await self._guild(namespace, name)
@@ -90,9 +91,8 @@ class Reconciler:
         try:
             await apply(Hands(self.kube, self.world.store, self._wrote), run, decided, now)
         except SnapshotDiffers as found:
-            self.world.store.snapshot_digests[run.uid] = found.digest
-            self.queue.add(key)
-            return
+            self.world.store.frozen[run.uid] = found.frozen
+            raise
         except CreateRefused as refused:
             self._refused(run, key, str(refused))
             return
@@ -113,5 +113,8 @@ class Reconciler:
     def _refused(self, run: RunView, key: Key, problem: str) -> None:
         """Says why at once, and tries again after a pause."""
         self.world.store.create_refused(run.uid, problem, self.monotonic())
-        self.queue.add(key)
+        if run.started:
+            self.queue.add_after(key, CREATE_AGAIN_SECONDS)  # its plan says nothing of a refusal
+        else:
+            self.queue.add(key)
         self.look_at(self.world.store.waiting_in(run.namespace))

@@ -39,12 +39,14 @@ def begin_attempt(decision: Decision, spec: RunSpec, seconds: int, note: str = "
 
 
 def first_attempt(decision: Decision, spec: RunSpec, guild: GuildSpec) -> None:
-    """Everything a Run needs, in the order it is made. Raises SnapshotTooLarge."""
+    """Everything a Run needs, in the order it is made; a snapshot once frozen stays. Raises SnapshotTooLarge."""
     run, config = decision.run, decision.observed.config
-    snapshot = run_snapshot(run, spec, guild, config, list(decision.observed.targets))
-    decision.create.append(snapshot_config_map(run, snapshot))
+    frozen = decision.observed.frozen
+    if frozen is None:
+        snapshot = run_snapshot(run, spec, guild, config, list(decision.observed.targets))
+        decision.create.append(snapshot_config_map(run, snapshot))
     decision.create.append(journal_claim(run, config))
     workspace = workspace_claim(run, spec, config)
     if workspace is not None:
         decision.create.append(workspace)
-    begin_attempt(decision, spec, budget_seconds(spec, guild))
+    begin_attempt(decision, spec, (frozen and frozen.budget.seconds) or budget_seconds(spec, guild))

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from guildhall_contracts.snapshot import RunSnapshot
+
 from guildhall_operator.actions import CREATE_AGAIN_SECONDS, Peer
 from guildhall_operator.client import version_of
 from guildhall_operator.records import (
@@ -62,7 +64,7 @@ class Store:
         self._claims: dict[str, dict[str, ClaimRecord]] = defaultdict(dict)
         self._claim_uses: dict[str, dict[str, ClaimUse]] = defaultdict(dict)
         self._policies: dict[str, dict[str, Json]] = defaultdict(dict)
-        self.snapshot_digests: dict[str, str] = {}
+        self.frozen: dict[str, RunSnapshot] = {}  # by uid of a Run that has not finished
         self._create_problems: dict[str, tuple[str, float]] = {}
         self.reserved: set[str] = set()
 
@@ -84,6 +86,8 @@ class Store:
         self._key_by_uid[run.uid] = key
         if run.started or run.finished:
             self.reserved.discard(run.uid)
+        if run.finished:
+            self.frozen.pop(run.uid, None)
         if not run.finished and not run.deleting:
             self._unfinished[key[0]][key[1]] = key
             return {key}
@@ -104,7 +108,7 @@ class Store:
         self._versions.pop(key, None)
         self._key_by_uid.pop(run.uid, None)
         self._unfinished[key[0]].pop(key[1], None)
-        self.snapshot_digests.pop(run.uid, None)
+        self.frozen.pop(run.uid, None)
         self._create_problems.pop(run.uid, None)
         self.reserved.discard(run.uid)
 

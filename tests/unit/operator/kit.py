@@ -5,9 +5,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from guildhall_contracts.gate import Target
+from guildhall_contracts.guild import GuildSpec
+from guildhall_contracts.run import RunSpec
+from guildhall_contracts.snapshot import RunSnapshot
 from guildhall_operator.actions import Observed, Peer, Plan
 from guildhall_operator.config import Config
 from guildhall_operator.isolation import GATEWAY_LABEL, NAMESPACE_LABEL
+from guildhall_operator.manifests.snapshot import run_snapshot
 from guildhall_operator.plan import plan
 from guildhall_operator.records import (
     ClaimRecord,
@@ -120,6 +124,12 @@ def world(**changes: Any) -> Observed:
         "canary_age_seconds": 1.0,
     }
     return Observed(**{**base, **changes})
+
+
+def frozen(guild: dict[str, Any]) -> RunSnapshot:
+    """The snapshot of a Run of `SPEC` with `guild`."""
+    spec = RunSpec.model_validate(SPEC)
+    return run_snapshot(run(), spec, GuildSpec.model_validate(guild), config(), list(TARGETS))
 
 
 def after(view: RunView, done: Plan) -> RunView:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from guildhall_contracts.limits import DEADLINE_GRACE_SECONDS
 from guildhall_operator.plan import plan
 from unit.operator import kit
 
@@ -219,8 +220,14 @@ def test_an_object_the_api_server_refuses_holds_the_run_with_the_reason() -> Non
 
 
 def test_a_frozen_snapshot_keeps_its_digest() -> None:
-    done = plan(kit.run(), kit.world(snapshot_digest="a" * 64), kit.START)
-    assert (done.status or {})["guildDigest"] == "a" * 64
+    newer = {**kit.GUILD, "models": {"big": "scripted:other"}, "defaults": {"seconds": 60}}
+    frozen = kit.frozen(newer)
+    assert frozen.guild_digest != (plan(kit.run(), kit.world(), kit.START).status or {})["guildDigest"], "control"
+    for guild in (kit.GUILD, None, {"roles": 3}):
+        done = plan(kit.run(), kit.world(frozen=frozen, guild=guild), kit.START)
+        assert (done.status or {})["guildDigest"] == frozen.guild_digest
+        assert [item["kind"] for item in done.create] == ["PersistentVolumeClaim", "Job"]
+        assert done.create[-1]["spec"]["template"]["spec"]["activeDeadlineSeconds"] == 60 + DEADLINE_GRACE_SECONDS
 
 
 def test_task_and_guild_too_large_together_are_refused() -> None:

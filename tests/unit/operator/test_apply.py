@@ -1,10 +1,12 @@
 """Acting: created once, status before deletion, and what a refusal does."""
 
+from collections.abc import Callable
+from copy import deepcopy
 from typing import Any
 
 import pytest
 from guildhall_operator.actions import Deletion, EndPod, Note, Plan
-from guildhall_operator.apply import CreateRefused, Hands, SnapshotDiffers, apply, event_of
+from guildhall_operator.apply import CreateRefused, Hands, SnapshotDiffers, apply, collection, event_of
 from guildhall_operator.client import KubeError
 from guildhall_operator.plan import plan
 from guildhall_operator.store import Store
@@ -112,7 +114,71 @@ async def test_a_snapshot_of_an_older_guild_is_the_one_that_counts() -> None:
     assert changed.status is not None
     with pytest.raises(SnapshotDiffers) as found:
         await apply(doing, kit.run(), changed, kit.START)
-    assert found.value.digest == (first().status or {})["guildDigest"]
+    assert found.value.frozen.guild_digest == (first().status or {})["guildDigest"]
+
+
+CONFIG_MAP = f"/api/v1/namespaces/{kit.NAMESPACE}/configmaps/fix-{kit.UID}-snapshot"
+JOURNAL = f"/api/v1/namespaces/{kit.NAMESPACE}/persistentvolumeclaims/fix-{kit.UID}-journal"
+JOB = f"/apis/batch/v1/namespaces/{kit.NAMESPACE}/jobs/fix-{kit.UID}-a1"
+FOREIGN: dict[str, Callable[[dict[str, Any]], object]] = {
+    "no label": lambda there: there["metadata"]["labels"].pop("guildhall.dev/run"),
+    "another Run's label": lambda there: there["metadata"]["labels"].update({"guildhall.dev/run": "another"}),
+    "no labels": lambda there: there["metadata"].pop("labels"),
+    "no owner": lambda there: there["metadata"].pop("ownerReferences"),
+    "another owner": lambda there: there["metadata"]["ownerReferences"][0].update(uid="another"),
+    "owned by something else": lambda there: there["metadata"]["ownerReferences"][0].update(kind="Pod"),
+    "owners of another shape": lambda there: there["metadata"].update(ownerReferences="mine"),
+}
+
+
+@pytest.mark.parametrize("path", [CONFIG_MAP, JOURNAL, JOB])
+@pytest.mark.parametrize("what", FOREIGN)
+async def test_an_object_laid_ready_under_our_name_is_not_taken(path: str, what: str) -> None:
+    """It says all that ours would say: the same snapshot, the same digest."""
+    doing, kube, _ = hands()
+    ours = {f"{collection(item['kind'], kit.NAMESPACE)}/{item['metadata']['name']}": item for item in first().create}
+    kube.put(path, deepcopy(ours[path]))
+    await apply(doing, kit.run(), first(), kit.START)  # control: one of our own is
+    kube.objects.pop(JOB, None)
+    laid = deepcopy(ours[path])
+    FOREIGN[what](laid)
+    kube.put(path, laid)
+    kube.log.clear()
+    with pytest.raises(CreateRefused, match="is there already"):
+        await apply(doing, kit.run(), first(), kit.START)
+    assert not any(method == "PATCH" for method, _, _ in kube.log)
+
+
+async def test_an_object_that_goes_as_we_look_does_not_make_the_run_look_gone() -> None:
+    doing, kube, _ = hands()
+    await apply(doing, kit.run(), first(), kit.START)
+
+    def refuse(method: str, path: str) -> None:
+        if method == "GET" and path == CONFIG_MAP:
+            raise KubeError(404, "NotFound", path)
+
+    kube.refuse = refuse
+    with pytest.raises(KubeError) as found:
+        await apply(doing, kit.run(), first(), kit.START)
+    assert found.value.code == 409
+
+
+@pytest.mark.parametrize("immutable", [False, None, "true"])
+async def test_a_snapshot_that_can_still_be_changed_is_not_taken(immutable: object) -> None:
+    doing, kube, _ = hands()
+    await apply(doing, kit.run(), first(), kit.START)
+    kube.put(CONFIG_MAP, {**kube.objects[CONFIG_MAP], "immutable": immutable})
+    with pytest.raises(CreateRefused, match="not immutable"):
+        await apply(doing, kit.run(), first(), kit.START)
+
+
+@pytest.mark.parametrize("content", ["", "{}", "[", None, 7])
+async def test_a_snapshot_that_cannot_be_read_is_a_refusal(content: object) -> None:
+    doing, kube, _ = hands()
+    await apply(doing, kit.run(), first(), kit.START)
+    kube.put(CONFIG_MAP, {**kube.objects[CONFIG_MAP], "data": {"snapshot.json": content}})
+    with pytest.raises(CreateRefused, match="cannot read"):
+        await apply(doing, kit.run(), first(), kit.START)
 
 
 def test_the_same_note_has_the_same_name_and_a_legal_one() -> None:

@@ -4,6 +4,7 @@ import asyncio
 from datetime import datetime
 from typing import Any
 
+from guildhall_operator.apply import SnapshotDiffers
 from guildhall_operator.client import KubeError
 from guildhall_operator.handlers import guild_event, run_event
 from guildhall_operator.metrics import Metrics
@@ -77,7 +78,7 @@ class Story:
             try:
                 await self.reconciler.reconcile(key)
                 queue.succeeded(key)
-            except KubeError:
+            except (KubeError, SnapshotDiffers):
                 queue.failed(key)
             finally:
                 queue.done(key)
@@ -232,6 +233,69 @@ async def test_a_crash_between_job_and_status_makes_no_second_job() -> None:
     await again.work()
     assert len([path for path in story.kube.objects if "/jobs/" in path]) == 1
     assert again.status()["attempts"][0]["number"] == 1
+
+
+async def test_a_guild_that_changed_in_a_crash_changes_nothing_and_costs_one_more_look() -> None:
+    """The snapshot was made, the Job was not; meanwhile the Guild got another model and a shorter budget."""
+    story = Story()
+    story.create()
+    await story.work()
+    before = story.status()["guildDigest"]
+    for path in [path for path in story.kube.objects if "/jobs/" in path]:
+        del story.kube.objects[path]
+    story.kube.objects[f"{RUNS}/fix"]["status"] = {}
+    again = Story()
+    again.kube = story.kube
+    again.reconciler.kube = story.kube
+    again.guild("pair", {**kit.GUILD, "models": {"big": "scripted:other"}, "defaults": {"seconds": 60}})
+    await relist(again.reconciler, kit.NAMESPACE, expect=False)
+    again.kube.log.clear()
+    await again.work()
+    assert again.status() == {}, "it pauses before it looks again"
+    again.seconds = 0.5
+    await again.work()
+    assert (again.status()["phase"], again.status()["guildDigest"]) == ("Preparing", before)
+    (job,) = [item for path, item in again.kube.objects.items() if "/jobs/" in path]
+    assert job["spec"]["template"]["spec"]["activeDeadlineSeconds"] == 3_660
+    assert sum(path.endswith("/configmaps") for _, path, _ in again.kube.log) == 1
+
+
+async def test_a_snapshot_laid_ready_ends_the_run_with_a_reason_and_not_in_a_loop() -> None:
+    story = Story()
+    name = f"fix-{kit.UID}-snapshot"
+    laid = {"metadata": {"name": name, "namespace": kit.NAMESPACE}, "data": {"snapshot.json": "{}"}}
+    story.kube.put(f"/api/v1/namespaces/{kit.NAMESPACE}/configmaps/{name}", laid)
+    story.create()
+    for seconds in range(60):
+        story.seconds = float(seconds)
+        await story.work()
+    assert (story.status()["phase"], story.status()["reason"]) == ("Failed", "PolicyDenied")
+    (said,) = [item["message"] for item in story.status()["conditions"] if item["type"] == "Succeeded"]
+    assert name in said
+    assert "was not made for this Run" in said
+    assert not [path for path in story.kube.objects if "/jobs/" in path]
+    assert sum(method == "POST" and path.endswith("/configmaps") for method, path, _ in story.kube.log) <= 8
+
+
+async def test_a_second_attempt_that_is_refused_is_tried_again_after_a_pause() -> None:
+    story = Story()
+    story.create()
+    await story.work()
+    story.pod({"phase": "Failed", "reason": "Evicted", "message": "node pressure"})
+
+    def refuse(method: str, path: str) -> None:
+        if method == "POST" and path.endswith("/jobs"):
+            tries.append(path)
+            raise KubeError(403, "Forbidden", "exceeded quota: jobs")
+
+    tries: list[str] = []
+    story.kube.refuse = refuse
+    await asyncio.wait_for(story.work(), 5)
+    assert len(tries) == 1
+    story.kube.refuse = lambda _method, _path: None
+    story.seconds = 6
+    await story.work()
+    assert len(story.status()["attempts"]) == 2
 
 
 async def test_a_guild_gets_its_status_once() -> None:

@@ -35,11 +35,16 @@ def test_an_older_state_is_ignored() -> None:
 def test_a_run_of_the_same_name_is_another_run() -> None:
     store = Store()
     store.put_run(raw(9))
-    store.snapshot_digests[kit.UID] = "d"
+    store.frozen[kit.UID] = kit.frozen(kit.GUILD)
     store.put_run(raw(3, uid="another"))
     assert store.runs[KEY].uid == "another"
     assert store.key_of(kit.UID) is None
-    assert kit.UID not in store.snapshot_digests
+    assert kit.UID not in store.frozen
+    store.frozen["another"] = kit.frozen(kit.GUILD)
+    store.put_run(raw(4, {"attempts": [{"number": 1}]}, uid="another"))
+    assert "another" in store.frozen, "a second attempt may need it"
+    store.put_run(raw(5, {"conditions": [DONE]}, uid="another"))
+    assert store.frozen == {}
 
 
 def test_pods_jobs_and_events_lead_to_their_run() -> None:
