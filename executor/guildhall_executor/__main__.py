@@ -9,6 +9,7 @@ import contextlib
 import gc
 import logging
 import os
+import re
 import sys
 import warnings
 from collections.abc import Mapping, Sequence
@@ -28,6 +29,7 @@ from guildhall_executor.places import Patience, Places
 
 ATTEMPT_VARIABLE: Final = "GUILDHALL_ATTEMPT"
 STDOUT_FD: Final = 1
+_NUMBER: Final = re.compile(r"[0-9]{1,2}")
 
 
 def places_from(argv: Sequence[str]) -> Places:
@@ -55,7 +57,7 @@ def load_snapshot(path: Path) -> RunSnapshot | ErrorInfo:
 
 def attempt_number(environment: Mapping[str, str]) -> int | ErrorInfo:
     text = environment.get(ATTEMPT_VARIABLE, "1")
-    if not text.isascii() or not text.isdigit() or not 1 <= int(text[:6]) <= limits.ATTEMPTS_MAX_COUNT:
+    if not _NUMBER.fullmatch(text) or not 1 <= int(text) <= limits.ATTEMPTS_MAX_COUNT:
         return error_info("internal", f"{ATTEMPT_VARIABLE} is not a number in 1..{limits.ATTEMPTS_MAX_COUNT}")
     return int(text)
 

@@ -4,8 +4,9 @@ import asyncio
 import contextlib
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
+from typing import Any, TypeVar
 
 from guildhall_contracts.conditions import ERROR_KIND_REASONS
 from guildhall_contracts.errors import ErrorInfo, error_info
@@ -15,7 +16,7 @@ from guildhall_contracts.snapshot import RunSnapshot
 
 from guildhall_executor import emit, finish
 from guildhall_executor.effects import Seal
-from guildhall_executor.gateway import Gateway
+from guildhall_executor.gateway import Gateway, GatewayFileUnusable
 from guildhall_executor.inputs import AnyInput, Began, Resumed
 from guildhall_executor.isolation import unsound
 from guildhall_executor.journal import Journal
@@ -25,7 +26,11 @@ from guildhall_executor.resume import rebuild
 from guildhall_executor.roster import make_roster, snapshot_problems
 from guildhall_executor.workshop import Workshop
 
-_STOPPED = "the pod was told to stop; the Run was not ended by it and another attempt can take it up"
+T = TypeVar("T")
+_STOPPED = (
+    "the platform stopped the run pod before the Run was done (an eviction, a drained node, the pod's deadline or a "
+    "deleted Job are the usual causes); what was changed until then is kept. Start the Run again to have it done."
+)
 
 
 def stamp() -> str:
@@ -68,6 +73,8 @@ async def run_attempt(
 
 
 def _said(error: Exception) -> str:
+    if isinstance(error, GatewayFileUnusable):
+        return str(error)
     if isinstance(error, OSError):
         return f"the journal cannot be written ({type(error).__name__}: {error.strerror}); what was done is kept"
     return fault(error)
@@ -83,9 +90,10 @@ def _problem(snapshot: RunSnapshot) -> ErrorInfo | None:
     return None
 
 
-def failed(error: ErrorInfo) -> Seal:
-    """How a Run that cannot even be tried ends."""
-    return Seal("failed", "", f"Failed: {error.message}", "", error.kind, ERROR_KIND_REASONS[error.kind], error.message)
+def failed(error: ErrorInfo, reason: str = "") -> Seal:
+    """How a Run ends that cannot be tried, or not to its end; `reason` overrides the one its kind stands for."""
+    why = reason or ERROR_KIND_REASONS[error.kind]
+    return Seal("failed", "", f"Failed: {error.message}", "", error.kind, why, error.message)
 
 
 def _last_words(journal: Journal, snapshot: RunSnapshot, number: int, error: ErrorInfo) -> None:
@@ -116,37 +124,48 @@ async def _run(snapshot: RunSnapshot, number: int, places: Places, patience: Pat
     gateway = Gateway(snapshot.gateway.url, places, patience)
     workshop = Workshop(places.socket, places.workshop_uid, patience.workshop_connect_seconds)
     performer = Performer(state, number, journal, gateway, workshop, patience, make_clock(spent))
+    told_to_stop = asyncio.Event()
+    remove = _on_sigterm(asyncio.get_running_loop(), told_to_stop.set)
     try:
-        seal = await _until_told_to_stop(performer, first)
+        seal = await _until_told_to_stop(performer, first, told_to_stop)
         with contextlib.suppress(OSError):
             finish.write_files(journal.folder, seal)
-        await performer.linger()
+        with contextlib.suppress(OSError):  # before the linger: a pod that is killed in it has said how it ended
+            message = finish.message_of(seal, snapshot.run, number, journal.last_seq)
+            finish.write_message(places.termination_message, message)
+        told_to_stop.clear()
+        await _first_of(performer.linger(), told_to_stop)
     finally:
+        remove()
         await workshop.close()
         gateway.close()
     return seal
 
 
-async def _until_told_to_stop(performer: Performer, first: AnyInput) -> Seal:
-    """SIGTERM is no end of the Run: the journal stays as it is, so that another attempt can go on."""
-    stopped = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    remove = _on_sigterm(loop, stopped.set)
-    running = asyncio.create_task(performer.run(first))
-    waiting = asyncio.create_task(stopped.wait())
+async def _until_told_to_stop(performer: Performer, first: AnyInput, told_to_stop: asyncio.Event) -> Seal:
+    """SIGTERM is no end the Run chose: the journal gets no `run.finished`, the message says who stopped it."""
+    seal = await _first_of(performer.run(first), told_to_stop)
+    if seal is not None:
+        return seal
+    error = error_info("interrupted", _STOPPED)
+    await performer.last_look()
+    performer.tell(ErrorRaised, error=error)
+    return failed(error, "ExecutorFailed")  # nobody cancelled it
+
+
+async def _first_of(work: Coroutine[Any, Any, T], told_to_stop: asyncio.Event) -> T | None:
+    """What `work` came to; None when told to stop before."""
+    running = asyncio.create_task(work)
+    waiting = asyncio.create_task(told_to_stop.wait())
     try:
         await asyncio.wait({running, waiting}, return_when=asyncio.FIRST_COMPLETED)
         if running.done():
             return running.result()
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
-        error = error_info("interrupted", _STOPPED)
-        await performer.last_look()
-        performer.tell(ErrorRaised, error=error)
-        return failed(error)
+        return None
     finally:
         waiting.cancel()
-        remove()
 
 
 def _on_sigterm(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> Callable[[], None]:

@@ -9,6 +9,7 @@ import contextlib
 import random
 import ssl
 from collections.abc import AsyncIterator, Callable
+from pathlib import Path
 from typing import Final
 from urllib.parse import quote, urlsplit
 
@@ -49,16 +50,27 @@ def address_from(url: str, hosts_text: str) -> Address | None:
     return Address(ip, parsed.port or (443 if parsed.scheme == "https" else 80), name, parsed.netloc)
 
 
+class GatewayFileUnusable(Exception):  # noqa: N818  reads as what it says
+    """A file the pod should hold to reach the gateway is missing or unsound; the message names it and who must act."""
+
+    def __init__(self, what: str, path: Path, error: OSError) -> None:
+        why = f"{type(error).__name__}: {error.strerror or error}"
+        super().__init__(f"{what} at {path} cannot be used ({why}); the platform team has to look at the run pod")
+
+
 class Gateway:
-    """The gateway at `url`; every method is total: a value or an ErrorInfo, never an exception."""
+    """The gateway at `url`; every method is total: a value or an ErrorInfo, never an exception.
+
+    Making one raises GatewayFileUnusable.
+    """
 
     def __init__(self, url: str, places: Places, patience: Patience, jitter: Callable[[], float] = _JITTER) -> None:
         self._places = places
         self._patience = patience
         self._jitter = jitter
         self._name = urlsplit(url).hostname
-        address = address_from(url, places.hosts.read_text(errors="replace"))
-        tls = ssl.create_default_context(cafile=str(places.ca)) if url.startswith("https:") else None
+        address = address_from(url, _hosts_text(places.hosts))
+        tls = _tls(places.ca) if url.startswith("https:") else None
         self._http = Http(address, tls, patience.connect_seconds) if address is not None else None
 
     def close(self) -> None:
@@ -149,6 +161,20 @@ class Gateway:
             path = target.partition("?")[0]
             return error_info("llm_unavailable", f"the gateway does not answer {path} ({type(error).__name__})")
         return body if 200 <= answer.status < 300 else _refusal(answer.status, body).error
+
+
+def _hosts_text(path: Path) -> str:
+    try:
+        return path.read_text(errors="replace")
+    except OSError as error:
+        raise GatewayFileUnusable("the hosts file", path, error) from error
+
+
+def _tls(ca: Path) -> ssl.SSLContext:
+    try:
+        return ssl.create_default_context(cafile=str(ca))
+    except OSError as error:
+        raise GatewayFileUnusable("the gateway's CA file", ca, error) from error
 
 
 async def _stream(answer: Answer, call_id: str, on_text: Callable[[str], None]) -> ModelReply | Failure:

@@ -86,7 +86,9 @@ def test_a_bad_start_ends_with_a_message_and_without_a_trace_on_stderr(tmp_path:
     assert "snapshot" in message.message
 
 
-@pytest.mark.parametrize("number", ["", "0", "eleven", "11", "-1", "1.5", "\u0661"])
+@pytest.mark.parametrize(
+    "number", ["", "0", "eleven", "11", "-1", "1.5", "1\n", " 1", "\u0661", "001", "0000011234567", "1" * 10_000]
+)
 def test_an_attempt_that_is_no_number_is_refused(number: str) -> None:
     from guildhall_contracts.errors import ErrorInfo
     from guildhall_executor.__main__ import attempt_number
@@ -182,11 +184,33 @@ def test_sigterm_ends_the_process_and_leaves_the_run_to_another_attempt(tmp_path
         first.stop()
         assert first.wait(10) == 1
         assert time.monotonic() - began < 6
-        assert first.message.error_kind == "interrupted"
+        assert (first.message.outcome, first.message.error_kind) == ("failed", "interrupted")
+        assert first.message.reason == "ExecutorFailed", "nobody cancelled it"
+        assert "platform stopped" in first.message.message
+        assert first.of("error.raised")[-1].error.message == first.message.message
         assert not first.of("run.finished")
         second = start(tmp_path / "x", snap, socket=workshop.socket_path, attempt=2)
         assert second.wait() == 0
     assert [e.type for e in whole([first, second])].count("run.finished") == 1
+
+
+def test_how_it_ended_is_said_before_the_linger_and_sigterm_ends_that_at_once(
+    tmp_path: Path, workshop: Workshop
+) -> None:
+    with serving(one("finish", result="ok")) as gateway:
+        gateway.store_everything = False
+        process = start(tmp_path / "x", snapshot(url=gateway.url), socket=workshop.socket_path)
+        until(lambda: bool(process.of("run.finished")))
+        time.sleep(0.5)
+        until(lambda: process.message.outcome == "succeeded")
+        assert process.message.last_seq == process.events[-1].seq
+        assert process.popen.poll() is None, "it does not wait for what is not stored"
+        began = time.monotonic()
+        process.stop()
+        assert process.wait(10) == 0
+        assert time.monotonic() - began < 2
+    assert process.message.outcome == "succeeded"
+    assert process.stderr == b""
 
 
 # Cancelled
