@@ -5,7 +5,6 @@ answer is waited for without a bound, and nothing is kept beyond what the contra
 """
 
 import asyncio
-import base64
 import socket
 import struct
 from collections import OrderedDict
@@ -30,7 +29,7 @@ from guildhall_contracts.frames import (
     frame_length,
 )
 
-from guildhall_executor.tools.ask import WorkshopLost
+from guildhall_executor.tools.ask import WorkshopLost, sent_bytes
 
 R = TypeVar("R", bound=AnyResult)
 HELLO_SECONDS: Final = 10.0
@@ -130,9 +129,11 @@ class _Link:
             return
         match reply:
             case OutputReply(data=data, skipped_bytes=skipped) if waiting.on_output is not None:
-                self._hand_on(lambda: waiting.on_output(_bytes(data), skipped))  # type: ignore[misc]
+                on_output = waiting.on_output
+                self._hand_on(waiting, data, lambda piece: on_output(piece, skipped))
             case ChunkReply(index=index, data=data) if waiting.on_chunk is not None:
-                self._hand_on(lambda: waiting.on_chunk(index, _bytes(data)))  # type: ignore[misc]
+                on_chunk = waiting.on_chunk
+                self._hand_on(waiting, data, lambda piece: on_chunk(index, piece))
             case OutputReply() | ChunkReply():
                 pass
             case ErrorReply():
@@ -142,20 +143,22 @@ class _Link:
             case _:
                 self.fail("the workshop answered a request with something else")
 
-    def _hand_on(self, deliver: Callable[[], None]) -> None:
+    def _hand_on(self, waiting: _Waiting, data: str, deliver: Callable[[bytes], None]) -> None:
         try:
-            deliver()
-        except ValueError:
-            self.fail("the workshop spoke nonsense: data that is no base64")
+            piece = sent_bytes(data)
+        except WorkshopLost as lost:
+            self.fail(str(lost))
+            return
+        try:
+            deliver(piece)
+        except Exception as error:  # noqa: BLE001  the listener's fault, not the workshop's: its asker hears of it
+            if not waiting.done.done():
+                waiting.done.set_exception(error)
 
     def _end(self, id_: int, waiting: _Waiting, reply: AnyResult | ErrorReply) -> None:
         del self._waiting[id_]
         if not waiting.done.done():
             waiting.done.set_result(reply)
-
-
-def _bytes(data: str) -> bytes:
-    return base64.b64decode(data, validate=True)
 
 
 class Workshop:

@@ -1,5 +1,6 @@
 """How a tool reaches the workshop: one request, one reply that fits it, or a refusal. Nothing else passes."""
 
+import base64
 from collections.abc import Callable
 from typing import Protocol, TypeVar
 
@@ -28,3 +29,11 @@ class WorkshopLost(Exception):  # noqa: N818  reads as what it says
     def __init__(self, message: str, retry_after_seconds: int = 5) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
+
+
+def sent_bytes(data: str) -> bytes:
+    """Base64 as the workshop sent it. Raises WorkshopLost for what is none."""
+    try:
+        return base64.b64decode(data, validate=True)
+    except ValueError as error:
+        raise WorkshopLost("the workshop spoke nonsense: data that is no base64") from error

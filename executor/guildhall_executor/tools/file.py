@@ -21,11 +21,12 @@ from guildhall_contracts.frames import (
 from pydantic import Field
 
 from guildhall_executor.tools.arguments import Arguments
-from guildhall_executor.tools.ask import Ask
+from guildhall_executor.tools.ask import Ask, sent_bytes
 from guildhall_executor.tools.result import Ran, ToolResult, block, done, failed
 from guildhall_executor.tools.text import SHOWN_MAX_BYTES, bounded_lines, decoded, has_mark, mark, visible
 
 READ_MAX_BYTES: Final = limits.SEARCH_FILE_MAX_BYTES
+READS_MAX_COUNT: Final = READ_MAX_BYTES // limits.FRAME_DATA_MAX_BYTES + 1
 Path = Annotated[str, Field(min_length=1, max_length=limits.PATH_MAX_CHARS)]
 
 
@@ -102,18 +103,19 @@ def _marked() -> Ran:
 
 
 async def read_file(ask: Ask, args: ReadFile) -> Ran:
-    """Shows lines of a text file; reads at most `READ_MAX_BYTES` to get there."""
+    """Shows lines of a text file; reads at most `READ_MAX_BYTES` to get there, in at most `READS_MAX_COUNT` pieces."""
     data = bytearray()
-    size = 1
-    while len(data) < min(size, READ_MAX_BYTES) and data.count(b"\n") < args.start_line + args.max_lines:
+    size, lines = 0, 0
+    for _ in range(READS_MAX_COUNT):
         offset = len(data)
         reply = await ask.ask(lambda id_: ReadRequest(id=id_, path=args.path, offset=offset), ReadResult)  # noqa: B023
         if isinstance(reply, ErrorReply):
             return refused(reply)
-        piece = base64.b64decode(reply.data)
+        piece = sent_bytes(reply.data)
         data += piece
-        size = reply.size
-        if not piece:
+        size = reply.size if len(piece) >= limits.FRAME_DATA_MAX_BYTES else 0  # a short piece is the last one
+        lines += piece.count(b"\n")
+        if len(data) >= min(size, READ_MAX_BYTES) or lines >= args.start_line + args.max_lines:
             break
     return render_read(args, bytes(data), max(size, len(data)))
 

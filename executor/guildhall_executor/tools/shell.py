@@ -1,6 +1,5 @@
 """`run_shell`: one command in the workshop. What it may reach is the pod's affair; there is no list of commands."""
 
-import base64
 from collections.abc import Callable
 from typing import Final
 
@@ -11,7 +10,7 @@ from guildhall_contracts.frames import ErrorReply, ExecRequest, ExecResult
 from pydantic import Field
 
 from guildhall_executor.tools.arguments import Arguments
-from guildhall_executor.tools.ask import Ask
+from guildhall_executor.tools.ask import Ask, sent_bytes
 from guildhall_executor.tools.file import refused
 from guildhall_executor.tools.result import Ran, ToolResult, block
 from guildhall_executor.tools.text import SHOWN_MAX_BYTES, head_and_tail, mark, terminal_text
@@ -55,7 +54,7 @@ async def run_shell(ask: Ask, args: RunShell, on_output: Callable[[bytes, int], 
 
 def render_exec(args: RunShell, idle_seconds: int, reply: ExecResult) -> Ran:
     """How the command ended, then its output with the middle cut; the whole of what was kept goes along."""
-    head, tail = (terminal_text(base64.b64decode(part)) for part in (reply.head, reply.tail))
+    head, tail = (terminal_text(sent_bytes(part)) for part in (reply.head, reply.tail))
     text = head + tail
     if reply.omitted_bytes:
         text = f"{head}\n{mark(f'{reply.omitted_bytes} bytes left out here')}\n{tail}"

@@ -265,6 +265,34 @@ async def test_data_that_is_no_base64_is_nonsense() -> None:
             await workshop.ask(lambda id_: DiffRequest(id=id_), DiffResult, on_chunk=lambda *_: None)
 
 
+@pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), ValueError("too large"), KeyError("x")])
+async def test_a_fault_of_the_listener_is_its_own_and_not_the_workshops(fault: Exception) -> None:
+    def speak(request: Any, writer: asyncio.StreamWriter) -> None:
+        if request["op"] == "stat":
+            good_stat(request, writer)
+            return
+        writer.write(frame({"id": request["id"], "type": "output", "data": "eHg="}) * 2)
+
+    def on_output(data: bytes, _: int) -> None:
+        assert data == b"xx"
+        raise fault
+
+    greeted = 0
+    speaking = after_hello(speak)
+
+    async def counted(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        nonlocal greeted
+        greeted += 1
+        await speaking(reader, writer)
+
+    async with facing(counted) as workshop:
+        with pytest.raises(type(fault)) as caught:
+            await workshop.ask(lambda id_: ExecRequest(id=id_, command="x"), ExecResult, on_output=on_output)
+        assert caught.value is fault
+        assert isinstance(await stat(workshop), StatResult)
+    assert greeted == 1, "the connection was as good as before"
+
+
 @settings(max_examples=60, deadline=None)
 @given(st.binary(max_size=200), st.booleans())
 def test_any_bytes_after_the_hello_are_a_reply_or_a_loss(data: bytes, framed: bool) -> None:
