@@ -74,6 +74,10 @@ def executor_message(pod: PodRecord | None, run: RunView) -> ExecutorMessage | N
     return message if message and (message.run, message.attempt) == (run.uid, pod.attempt) else None
 
 
+def _told_to_stop(message: ExecutorMessage) -> bool:
+    return message.outcome == "failed" and message.error_kind == "interrupted"
+
+
 def _said(message: ExecutorMessage, at: str) -> Outcome:
     if message.outcome == "succeeded":
         return Outcome("True", "Completed", message.message, at)
@@ -99,12 +103,29 @@ def _disrupted(pod: PodRecord, at: str) -> Outcome | None:
     return Outcome("False", reason, f"the pod was removed: {why}{hint}", at, retry=not own_doing)
 
 
+def _past_deadline(at: str) -> Outcome:
+    return Outcome("False", "DeadlineExceeded", "the pod ran longer than budget.seconds and was stopped", at)
+
+
+def _stopped(pod: PodRecord, message: ExecutorMessage, at: str, *, cancelled: bool) -> Outcome:
+    """The end of an executor that was told to stop: a person did where one cancelled, else the pod says why."""
+    if cancelled:
+        return Outcome("False", "Cancelled", "cancelled; the executor was stopped", at)
+    if pod.reason == "DeadlineExceeded":
+        return _past_deadline(at)
+    disrupted = _disrupted(pod, at)
+    if disrupted is not None:
+        return disrupted
+    what = "the pod was deleted while the Run was on" if pod.deleting else "the run pod was stopped from outside"
+    return Outcome("False", "ExecutorLost", f"{what}; the executor's last word: {message.message or 'none'}", at)
+
+
 def _died(pod: PodRecord, name: str, container: ContainerRecord, *, cancelled: bool) -> Outcome:
     at = container.finished_at
     if pod.reason == "DeadlineExceeded":
         if cancelled:
             return Outcome("False", "Cancelled", "cancelled; the executor did not end by itself and was stopped", at)
-        return Outcome("False", "DeadlineExceeded", "the pod ran longer than budget.seconds and was stopped", at)
+        return _past_deadline(at)
     disrupted = _disrupted(pod, at)
     if disrupted is not None:
         return disrupted
@@ -137,6 +158,8 @@ def outcome(pod: PodRecord, run: RunView) -> Outcome | None:
     executor = pod.container("executor")
     if executor.state == "terminated" and executor.started_at:
         message = executor_message(pod, run)
+        if message is not None and _told_to_stop(message):
+            return _stopped(pod, message, executor.finished_at, cancelled=run.cancelled)
         if message is not None:
             return _said(message, executor.finished_at)
         return _died(pod, "executor", executor, cancelled=run.cancelled)

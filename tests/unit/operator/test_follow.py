@@ -1,5 +1,6 @@
 """A Run that has a Job: what it proves, why it stops, and every reason it can end with."""
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -78,7 +79,7 @@ ENDS: list[tuple[str, PodRecord, tuple[str, str]]] = [
             "tool_denied": "PolicyDenied",
             "workshop_lost": "WorkspaceFailed",
             "deadline": "DeadlineExceeded",
-            "interrupted": "Cancelled",
+            "interrupted": "ExecutorLost",
             "guild_invalid": "GuildInvalid",
             "internal": "Internal",
         }.items()
@@ -398,3 +399,41 @@ def test_a_dead_node_is_given_up() -> None:
     stuck = kit.pod(deleting=kit.stamp(kit.at(300)), disruption="DeletionByTaintManager")
     assert kit.verdict(look(stuck, seconds=310))[0] == "Unknown"
     assert kit.verdict(look(stuck, seconds=400, waits={"lost": 60.0})) == ("False", "NodeLost")
+
+
+STOPS: list[tuple[dict[str, Any], str]] = [
+    ({"disruption": "EvictionByEvictionAPI", "deleting": kit.stamp(kit.at(20))}, "Evicted"),
+    ({"disruption": "PreemptionByScheduler"}, "Evicted"),
+    ({"phase": "Failed", "reason": "Evicted", "message": "memory pressure"}, "Evicted"),
+    ({"disruption": "DeletionByTaintManager"}, "NodeLost"),
+    ({"phase": "Failed", "reason": "DeadlineExceeded"}, "DeadlineExceeded"),
+    ({"deleting": kit.stamp(kit.at(20))}, "ExecutorLost"),
+    ({}, "ExecutorLost"),
+]
+
+
+@pytest.mark.parametrize("said", ["", "Cancelled", "ExecutorFailed"])
+@pytest.mark.parametrize(("changes", "reason"), STOPS)
+def test_an_executor_told_to_stop_ends_by_what_happened_to_its_pod(
+    changes: dict[str, Any], reason: str, said: str
+) -> None:
+    """Nobody cancelled, whatever the executor makes of its signal; and what has begun is not run again."""
+    message = kit.executor_says("failed", errorKind="interrupted", reason=said, message="told to stop")
+    pod = replace(kit.finished_pod(message), **changes)
+    done = look(pod, seconds=30)
+    assert kit.verdict(done) == ("False", reason)
+    assert not done.create
+    started = kit.started()
+    view = kit.run_view({**kit.raw_run({"cancel": True}), "status": dict(started.status)})
+    world = kit.world(pods=(pod,), jobs=kit.job_of(view))
+    assert kit.verdict(plan(view, world, kit.at(30))) == ("False", "Cancelled"), "control: somebody did"
+
+
+def test_a_disruption_changes_no_other_last_word() -> None:
+    for message, verdict in (
+        (kit.executor_says(), ("True", "Completed")),
+        (kit.executor_says("cancelled"), ("False", "Cancelled")),
+        (kit.executor_says("failed", errorKind="tool_denied"), ("False", "PolicyDenied")),
+    ):
+        pod = kit.finished_pod(message, disruption="EvictionByEvictionAPI")
+        assert kit.verdict(look(pod, seconds=30)) == verdict
