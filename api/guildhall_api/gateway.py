@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final, Protocol
 
 import httpx
-from guildhall_contracts.limits import BLOB_MAX_BYTES
+from guildhall_contracts.limits import BLOB_MAX_BYTES, CONNECTIONS_PER_PEER_MAX_COUNT
 from guildhall_contracts.model_api import LedgerView
 from pydantic import ValidationError
 
@@ -32,7 +32,10 @@ class HttpGateway:
     def __init__(self, config: Gateway) -> None:
         verify: ssl.SSLContext | bool = ssl.create_default_context(cafile=config.ca) if config.ca else True
         self._token = Path(config.token)
-        self._client = httpx.AsyncClient(base_url=config.url, verify=verify, timeout=_TIMEOUT, trust_env=False)
+        few = httpx.Limits(max_connections=CONNECTIONS_PER_PEER_MAX_COUNT // 2)
+        self._client = httpx.AsyncClient(
+            base_url=config.url, verify=verify, timeout=_TIMEOUT, limits=few, trust_env=False
+        )
 
     async def aclose(self) -> None:
         await self._client.aclose()

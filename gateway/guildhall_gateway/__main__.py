@@ -14,6 +14,7 @@ import uvicorn
 from guildhall_gateway.app import make_app
 from guildhall_gateway.canary import Canary
 from guildhall_gateway.config import Config, ConfigError, Tls, read_config
+from guildhall_gateway.doorway import Doorway
 from guildhall_gateway.gateway import Doors, Gateway
 from guildhall_gateway.health import make_health
 from guildhall_gateway.kube import in_cluster
@@ -75,8 +76,9 @@ async def serve(config: Config) -> None:
     client = in_cluster()
     runs = KubernetesRuns(client, list(config.run_namespaces))
     gateway = Gateway(config, Doors(runs, KubernetesIdentity(client, config.audience), runs))
-    canary = Canary()
-    main = server(make_app(gateway), config.host, config.ports.https, config.tls)
+    canary, doorway = Canary(), Doorway()
+    door = doorway.listen(config.host, config.ports.https)
+    main = server(doorway.around(make_app(gateway)), config.host, config.ports.https, config.tls)
     health = server(make_health(gateway.healthy, runs.ready), config.host, config.ports.health)
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -84,7 +86,7 @@ async def serve(config: Config) -> None:
     await gateway.start()
     runs.start()
     await canary.start(config.host, config.ports.canary)
-    tasks = [asyncio.create_task(one.serve()) for one in (main, health)]
+    tasks = [asyncio.create_task(main.serve([door])), asyncio.create_task(health.serve())]
     if config.tls is not None:
         tasks.append(asyncio.create_task(_follow_certificate(config.tls, main)))
     log.info("serving %d run namespaces", len(config.run_namespaces))

@@ -184,7 +184,9 @@ def _guarded(gateway: Gateway, use: Use, handler: Callable[..., Awaitable[Respon
     """`handler` behind the token check; refusals and surprises become GatewayErrors here and nowhere else."""
 
     async def endpoint(request: Request) -> Response:
-        caller = await gateway.authenticator.caller(request.headers.get("authorization"), source_ip(request), use)
+        port = request.client.port if request.client else 0
+        header = request.headers.get("authorization")
+        caller = await gateway.authenticator.caller(header, source_ip(request), use, port)
         response = answer(caller) if isinstance(caller, Refusal) else await _served(gateway, request, caller, handler)
         if isinstance(caller, Refusal):
             metrics.REFUSED.inc()

@@ -4,7 +4,9 @@
 counts those it turned away. A review says only whose token it is: pod, Run and cancellation are looked at every time.
 """
 
+import base64
 import hashlib
+import json
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Collection
@@ -22,6 +24,9 @@ REVIEW_CACHE_MAX_COUNT: Final = 4_096
 LAG_MAX_SECONDS: Final = 30.0
 SOURCES_MAX_COUNT: Final = 4_096
 WINDOW_SECONDS: Final = 60.0
+
+Peer = tuple[str, int]
+"""One connection: the other end's address and port."""
 
 Use = Literal["model", "run", "api"]
 """What a route needs: `model` is dead once the Run is cancelled, `run` lives on until the Run is finished, so that
@@ -120,6 +125,52 @@ def bearer(header: str | None) -> str | None:
     return token if good else None
 
 
+def plausible(token: str, now: float) -> bool:
+    """Whether a token has the form of a JWT that has not expired at `now` (Unix seconds); its signature is not read."""
+    parts = token.split(".")
+    if len(parts) != 3 or not all(parts):
+        return False
+    try:
+        claims = json.loads(base64.urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4)))
+    except (ValueError, RecursionError):
+        return False
+    expires = claims.get("exp") if isinstance(claims, dict) else None
+    return isinstance(expires, int | float) and expires > now
+
+
+class SecondLook:
+    """What is still reviewed for a source that used its minute up. Repository code shares its executor's address: it
+    must neither lock the executor out when its token rotates nor spend reviews without end."""
+
+    def __init__(self, per_minute: int = limits.REVIEWS_WHEN_SPENT_PER_MINUTE_COUNT) -> None:
+        self._trusted = Turnstile(per_minute)
+        self._hopeful = Turnstile(per_minute)
+        self._peers: OrderedDict[Peer, None] = OrderedDict()
+        self._looked: OrderedDict[bytes, float] = OrderedDict()
+
+    def served(self, peer: Peer) -> None:
+        """A caller was served on this connection: nobody else of its address can speak on it."""
+        self._peers.pop(peer, None)
+        self._peers[peer] = None
+        while len(self._peers) > SOURCES_MAX_COUNT:
+            self._peers.popitem(last=False)
+
+    def due(self, token: str, peer: Peer, now: float, unix_now: float) -> bool:
+        """Whether `token` is to be reviewed; counts it."""
+        if peer in self._peers and not self._trusted.spent(peer[0], now):
+            self._trusted.count(peer[0], now)
+            return True
+        key, since = _key(token), self._looked.get(_key(token), -WINDOW_SECONDS)
+        if now - since < WINDOW_SECONDS or self._hopeful.spent(peer[0], now) or not plausible(token, unix_now):
+            return False
+        self._hopeful.count(peer[0], now)
+        self._looked[key] = now
+        self._looked.move_to_end(key)
+        while len(self._looked) > SOURCES_MAX_COUNT:
+            self._looked.popitem(last=False)
+        return True
+
+
 def _key(token: str) -> bytes:
     return hashlib.sha256(token.encode()).digest()
 
@@ -140,25 +191,35 @@ class Authenticator:
         self._api_account = api_account
         self._run_namespaces = frozenset(run_namespaces)
         self._clock = clock
+        self._unix_clock = time.time
         self._reviews: OrderedDict[bytes, tuple[float, TokenFacts]] = OrderedDict()
         self._first_seen: OrderedDict[str, float] = OrderedDict()
         self._turnstile = Turnstile()
+        self._second_look = SecondLook()
 
-    async def caller(self, header: str | None, source_ip: str, use: Use) -> Caller | Refusal:
+    async def caller(self, header: str | None, source_ip: str, use: Use, port: int = 0) -> Caller | Refusal:
         """The Caller behind an Authorization header; never raises for what a stranger sends."""
-        now = self._clock()
+        now, peer = self._clock(), (source_ip, port)
         token = bearer(header)
         facts: TokenFacts | Refusal | None = self._cached(token, now) if token else None
         if facts is None:
-            if self._turnstile.spent(source_ip, now) and not (token and _key(token) in self._reviews):
-                return TOO_MANY  # a token that was good before is looked at again whatever its neighbours do
+            if self._turnstile.spent(source_ip, now) and not self._due(token, peer, now):
+                return TOO_MANY
             facts = await self._reviewed(token, now) if token else None
         if isinstance(facts, Refusal):
             return facts
         answer = self._judge(facts, source_ip, use, now) if facts else UNAUTHENTICATED
         if isinstance(answer, Refusal) and answer.status == 401:
             self._turnstile.count(source_ip, now)
+        if isinstance(answer, Caller):
+            self._second_look.served(peer)
         return answer
+
+    def _due(self, token: str | None, peer: Peer, now: float) -> bool:
+        """A token that was good before is looked at again whatever its neighbours do, another one within bounds."""
+        if token is None:
+            return False
+        return _key(token) in self._reviews or self._second_look.due(token, peer, now, self._unix_clock())
 
     def _judge(self, facts: TokenFacts, source_ip: str, use: Use, now: float) -> Caller | Refusal:
         if use == "api":
