@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from guildhall_api import tables
 from guildhall_api.intake import Intake, Taken
 from guildhall_api.records import ListFilter, RunFacts, StoredRun, Wire
+from guildhall_api.summaries import TERMINAL_PHASES
 from guildhall_api.tables import blobs, events, runs, snapshots, unreadables, versions
 
 _DRIVERS: Final = {"sqlite": "sqlite+aiosqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
@@ -78,9 +79,11 @@ class History:
             row = (await connection.execute(statement)).first()
         return _stored(row) if row is not None else None
 
-    async def live_runs(self, namespace: str) -> list[StoredRun]:
+    async def open_runs(self, namespace: str) -> list[StoredRun]:
+        """Rows that say their Run exists, or goes on."""
         async with self.engine.connect() as connection:
-            statement = select(runs).where(runs.c.namespace == namespace, runs.c.live)
+            unfinished = runs.c.live | runs.c.phase.not_in(TERMINAL_PHASES)
+            statement = select(runs).where(runs.c.namespace == namespace, unfinished)
             return [_stored(row) for row in (await connection.execute(statement)).all()]
 
     async def list_runs(self, wanted: ListFilter) -> list[Wire]:
@@ -101,20 +104,17 @@ class History:
         async with self.engine.connect() as connection:
             return [json.loads(text) for text in (await connection.execute(statement)).scalars()]
 
-    async def gone(self, uid: str, expires_at: float) -> None:
-        """The resource is deleted; the Run lives on in history until `expires_at`."""
-        found = await self.find(uid=uid)
-        if found is None:
-            return
-        summary = json.dumps(found.summary | {"live": False})
+    async def gone(self, uid: str, summary: Wire, expires_at: float) -> None:
+        """The resource is deleted; the Run lives on in history, as `summary`, until `expires_at`."""
+        values = {"live": False, "phase": summary["phase"], "summary": json.dumps(summary | {"live": False})}
         async with self.engine.begin() as connection:
-            changed = update(runs).where(runs.c.uid == uid).values(live=False, summary=summary, expires_at=expires_at)
+            changed = update(runs).where(runs.c.uid == uid).values(**values, expires_at=expires_at)
             await connection.execute(changed)
 
     async def expire(self, now: float) -> int:
         """Remove every Run whose time is over, with all that belongs to it; how many."""
         async with self.engine.begin() as connection:
-            over = runs.c.expires_at <= now, ~runs.c.live | runs.c.private
+            over = runs.c.expires_at <= now, ~runs.c.live | (runs.c.private & runs.c.sealed)
             done = await connection.execute(delete(runs).where(*over))
             return int(done.rowcount)
 
@@ -261,5 +261,5 @@ def _stored(row: Row[Any]) -> StoredRun:
     return StoredRun(
         key=row.id, uid=row.uid, namespace=row.namespace, name=row.name, live=row.live, sealed=row.sealed,
         private=row.private, summary=json.loads(row.summary), detail=json.loads(row.detail), last_seq=row.last_seq,
-        unreadable=row.unreadable, intake=json.loads(row.intake),
+        unreadable=row.unreadable, intake=json.loads(row.intake), expires_at=row.expires_at,
     )  # fmt: skip

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
+from guildhall_contracts.events import Unreadable, decode_event
 from guildhall_contracts.snapshot import RUN_LABEL
 from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
@@ -18,11 +19,19 @@ from guildhall_api.gateway import GatewayClient
 from guildhall_api.history import History
 from guildhall_api.hub import message
 from guildhall_api.live import LiveRun, fold_stored, seal
-from guildhall_api.records import StoredRun
+from guildhall_api.records import RunFacts, StoredRun
 from guildhall_api.resources import Resource
 from guildhall_api.source import Change, RunSource
-from guildhall_api.summaries import closing_status, facts_of, part
-from guildhall_api.times import now_stamp
+from guildhall_api.summaries import (
+    TERMINAL_PHASES,
+    as_deleted,
+    closing_status,
+    facts_of,
+    part,
+    phase_name,
+    summary_deleted,
+)
+from guildhall_api.times import now_stamp, seconds_of
 
 log = logging.getLogger(__name__)
 
@@ -138,7 +147,7 @@ class Keeper:
             return
         known: dict[str, StoredRun] = {}
         if change.verb == "synced":
-            known = {stored.uid: stored for stored in await self._history.live_runs(change.namespace)}
+            known = {stored.uid: stored for stored in await self._history.open_runs(change.namespace)}
             there = {str(part(resource, "metadata", "uid")) for resource in change.items}
             here = {uid for uid, run in self.runs.items() if run.namespace == change.namespace}
             for uid in (set(known) | here) - there:
@@ -149,6 +158,9 @@ class Keeper:
     async def _put(self, resource: Resource, known: dict[str, StoredRun]) -> None:
         part(resource, "metadata", "managedFields") and resource["metadata"].pop("managedFields")
         uid = str(part(resource, "metadata", "uid"))
+        if self._private_is_over(resource):
+            await self._gone(uid)
+            return
         try:
             run = self.runs.get(uid) or await self._add(resource, known.get(uid))
             facts = facts_of(resource, run.run_wire)
@@ -160,6 +172,9 @@ class Keeper:
             return
         run.resource = resource
         run.changed.set()
+        await self._show(run, facts)
+
+    async def _show(self, run: LiveRun, facts: RunFacts) -> None:
         if facts.summary != run.summary:
             await self._history.put_run(facts)
             run.summary = facts.summary
@@ -175,7 +190,10 @@ class Keeper:
         run = self.runs[facts.uid] = LiveRun(resource, stored)
         run.pods = self._early_pods.pop((facts.namespace, facts.uid), {})
         if run.sealed:
-            run.run_wire = {"summary": stored.summary.get("summary", "")}
+            kept = await self._history.snapshot_run(stored.key) or {}
+            run.run_wire = {"summary": kept.get("summary", "")}
+            if stored.private and stored.expires_at is None:  # it was sealed, then this process died
+                await self._history.put_run(replace(facts, expires_at=self._private_end(resource)))
         else:
             self._start(run)
         return run
@@ -199,7 +217,7 @@ class Keeper:
     async def _sealed(self, run: LiveRun) -> None:
         self._followers.pop(run.uid, None)
         private = part(run.resource, "spec", "private") is True
-        expires_at = self._clock() + self._private_seconds(run) if private else None
+        expires_at = self._private_end(run.resource) if private else None
         facts = replace(facts_of(run.resource, run.run_wire), expires_at=expires_at)
         run.summary = facts.summary
         await self._history.put_run(facts)
@@ -212,7 +230,9 @@ class Keeper:
         run = self.runs.get(uid)
         if run is not None and not run.sealed:
             run.deleted = True
+            run.resource = as_deleted(run.resource, now_stamp())
             run.changed.set()
+            await self._show(run, facts_of(run.resource, run.run_wire))
             return
         self.runs.pop(uid, None)
         stored = await self._history.find(uid=uid)
@@ -220,20 +240,41 @@ class Keeper:
             return
         if not stored.sealed:
             await self._seal_orphan(stored)
-        seconds = self._config.retain_seconds
-        if stored.private:
-            seconds = part(stored.detail, "spec", "retainSeconds") or self._config.private_retain_seconds
-        await self._history.gone(uid, self._clock() + seconds)
+        seconds = self._private_seconds(stored.detail) if stored.private else self._config.retain_seconds
+        expires_at = self._clock() + seconds
+        if stored.expires_at is not None:
+            expires_at = min(expires_at, stored.expires_at)
+        run_wire = await self._history.snapshot_run(stored.key) or {}
+        await self._history.gone(uid, summary_deleted(stored.summary, run_wire), expires_at)
 
     async def _seal_orphan(self, stored: StoredRun) -> None:
-        """A Run deleted while nobody watched: what is stored is all there will be."""
+        """A Run deleted while nobody watched: what is stored is all there will be, and its last event the end."""
         model = await fold_stored(self._history, stored.key, stored.unreadable)
-        close(model, now_stamp(), closing_status({"status": {"phase": stored.summary.get("phase")}}))
+        phase = stored.summary.get("phase")
+        status = closing_status({"status": {"phase": phase}}) if phase in TERMINAL_PHASES else "cancelled"
+        close(model, await self._last_stamp(stored.key) or now_stamp(), status)
         await seal(self._history, stored.key, model)
 
-    def _private_seconds(self, run: LiveRun) -> int:
-        wanted = part(run.resource, "spec", "retainSeconds")
+    async def _last_stamp(self, key: int) -> str | None:
+        for seq, line in await self._history.last_lines(key, 1):
+            event = decode_event(line, seq - 1)
+            return None if isinstance(event, Unreadable) else event.ts
+        return None
+
+    def _private_seconds(self, resource: Resource) -> int:
+        wanted = part(resource, "spec", "retainSeconds")
         return wanted if isinstance(wanted, int) else self._config.private_retain_seconds
+
+    def _private_end(self, resource: Resource) -> float:
+        """When a private Run that has ended is to be forgotten."""
+        ended_at = seconds_of(part(resource, "status", "completionTime"))
+        return (self._clock() if ended_at is None else ended_at) + self._private_seconds(resource)
+
+    def _private_is_over(self, resource: Resource) -> bool:
+        """Whether it is to be forgotten though the cluster still has it; one that is read now is read to its end."""
+        run = self.runs.get(str(part(resource, "metadata", "uid")))
+        private = part(resource, "spec", "private") is True and phase_name(resource) in TERMINAL_PHASES
+        return private and (run is None or run.sealed) and self._private_end(resource) <= self._clock()
 
     async def _expire_forever(self) -> None:
         while True:

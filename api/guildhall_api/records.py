@@ -41,6 +41,7 @@ class StoredRun:
     last_seq: int
     unreadable: int
     intake: Wire
+    expires_at: float | None = None
 
 
 @dataclass(frozen=True)

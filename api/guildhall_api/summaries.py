@@ -22,6 +22,9 @@ _PHASES: Final = frozenset(get_args(Phase))
 _REASONS: Final = frozenset(get_args(Reason))
 _LABEL_MAX_CHARS: Final = 120
 _STATUS_OF_PHASE: Final = {"Succeeded": "succeeded", "Cancelled": "cancelled"}
+_PHASE_OF_STATUS: Final = {"succeeded": "Succeeded", "failed": "Failed", "cancelled": "Cancelled"}
+DELETED: Final = "Deleted"
+_DELETED_MESSAGE: Final = "The Run was deleted before it had ended"
 
 
 def part(value: Any, *names: str) -> Any:
@@ -50,6 +53,31 @@ def closing_status(resource: Resource | None) -> str:
     return _STATUS_OF_PHASE.get(phase_name(resource or {}), "failed")
 
 
+def as_deleted(resource: Resource, at: str) -> Resource:
+    """A Run that was deleted at `at`: one that had not ended is cancelled by that."""
+    if phase_name(resource) in TERMINAL_PHASES:
+        return resource
+    condition = {
+        "type": "Succeeded", "status": "False", "reason": DELETED, "message": _DELETED_MESSAGE, "lastTransitionTime": at
+    }  # fmt: skip
+    others = [each.to_wire() for each in conditions_of(resource) if each.type != "Succeeded"]
+    status = part(resource, "status") or {}
+    ended = {"phase": "Cancelled", "reason": DELETED, "completionTime": at, "conditions": [*others, condition]}
+    return {**resource, "status": {**status, **ended}}
+
+
+def summary_deleted(summary: Wire, run: Mapping[str, Any]) -> Wire:
+    """The last row of a Run that is gone: if it had not ended, as its log `run` did."""
+    if summary.get("phase") in TERMINAL_PHASES and summary.get("reason") != DELETED:
+        return summary
+    phase = _PHASE_OF_STATUS.get(str(run.get("status")), "Cancelled")
+    ended = {"phase": phase, "endedAt": run.get("endedAt") or summary.get("endedAt")}
+    if phase == "Succeeded":
+        line = line_of(summary["name"], summary["label"], "", text(run.get("summary"), limits.SUMMARY_MAX_CHARS))
+        return summary | ended | {"reason": "Completed", "message": "", "summary": line}
+    return summary | ended | {"reason": DELETED, "message": _DELETED_MESSAGE, "summary": _DELETED_MESSAGE}
+
+
 def _record(kind: type[BaseModel], value: Any) -> Any:
     try:
         return kind.model_validate(value) if isinstance(value, Mapping) else None
@@ -63,15 +91,28 @@ def conditions_of(resource: Resource) -> list[Condition]:
     return [condition for condition in read if condition is not None]
 
 
-def label_of(name: str, summary: str, task: str) -> str:
-    """What a person calls the Run: its summary, else the first line of its task, else its name."""
+def label_of(name: str, task: str) -> str:
+    """What a person calls the Run: the first line of its task, else its name."""
     first = next((line for line in task.splitlines() if line.strip()), "")
-    return one_line(summary or first.lstrip("# ") or name, _LABEL_MAX_CHARS) or name
+    return one_line(first.lstrip("# ") or name, _LABEL_MAX_CHARS) or name
+
+
+def line_of(name: str, label: str, message: str, summary: str) -> str:
+    """The line beside the label, which never says the same: why it failed, else its summary, else its name."""
+    lines = (one_line(each, limits.SUMMARY_MAX_CHARS) for each in (message, summary, name))
+    return next((line for line in lines if line and line != label), "")
 
 
 def _message(resource: Resource, reason: str | None) -> str:
-    found = [each.message for each in conditions_of(resource) if each.reason == reason and each.message]
-    return found[-1][: limits.STATUS_MESSAGE_MAX_CHARS] if found else ""
+    """What the condition of that reason says; the Succeeded condition before all others."""
+    found = [each for each in conditions_of(resource) if each.reason == reason and each.message]
+    found.sort(key=lambda condition: condition.type == "Succeeded")
+    return found[-1].message[: limits.STATUS_MESSAGE_MAX_CHARS] if found else ""
+
+
+def _tells_why(phase: str, reason: str | None) -> bool:
+    """Whether the reason says more than the executor's last words: it failed, or was deleted while it ran."""
+    return phase == "Failed" or reason == DELETED
 
 
 def _awaiting(resource: Resource) -> int:
@@ -83,13 +124,15 @@ def summary_of(resource: Resource, run: Mapping[str, Any] | None = None, *, live
     """The row for a Run resource; `run` is `InteractionModel.run` when something was folded."""
     namespace, name = text(part(resource, "metadata", "namespace"), 63), text(part(resource, "metadata", "name"), 253)
     status, run = part(resource, "status") or {}, run or {}
-    summary = text(run.get("summary") or part(status, "summary"), limits.SUMMARY_MAX_CHARS)
+    said = text(run.get("summary") or part(status, "summary"), limits.SUMMARY_MAX_CHARS)
     task = text(part(resource, "spec", "task"), limits.MODEL_TEXT_MAX_CHARS)
-    reason = _word(part(status, "reason"), _REASONS)
+    phase, reason = phase_name(resource), _word(part(status, "reason"), _REASONS)
+    message = _message(resource, reason)
+    label = label_of(name, task)
     return RunSummary(
         id=run_id_of(namespace, name), uid=text(part(resource, "metadata", "uid"), 64), namespace=namespace, name=name,
-        label=label_of(name, summary, task), summary=summary, phase=phase_name(resource), reason=reason,
-        message=_message(resource, reason), guild=_guild(resource), task=task,
+        label=label, summary=line_of(name, label, message if _tells_why(phase, reason) else "", said), phase=phase,
+        reason=reason, message=message, guild=_guild(resource), task=task,
         created_at=text(part(resource, "metadata", "creationTimestamp"), 32),
         started_at=text(part(status, "startTime"), 32) or None,
         ended_at=text(part(status, "completionTime"), 32) or None,
@@ -151,7 +194,8 @@ def within_bytes(value: str, limit: int) -> str:
 def facts_of(resource: Resource, run: Mapping[str, Any] | None = None) -> RunFacts:
     """What history keeps of a Run resource. Raises ValidationError for one without a usable name or uid."""
     summary = summary_of(resource, run)
-    words = (summary.label, summary.name, summary.summary, summary.guild, summary.task)
+    said = text((run or {}).get("summary"), limits.SUMMARY_MAX_CHARS)
+    words = (summary.label, summary.name, summary.summary, said, summary.guild, summary.task)
     detail = {
         "spec": part(resource, "spec") or {},
         "conditions": [condition.to_wire() for condition in conditions_of(resource)],

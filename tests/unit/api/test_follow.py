@@ -59,7 +59,7 @@ async def test_a_run_is_followed_from_first_line_to_seal(tmp_path: Path) -> None
         assert last["result"] == {"outcome": "succeeded", "summary": "Done."}
         assert last["summary"] == "Fixed the parser"
         rows = (await api.http.get("/api/runs")).json()["runs"]
-        assert [row["label"] for row in rows] == ["Fixed the parser"]
+        assert [(row["label"], row["summary"]) for row in rows] == [("Fix it", "Fixed the parser")]
 
 
 async def _has(api: Api, seqs: list[int]) -> bool:

@@ -138,6 +138,7 @@ async def test_names_return_and_uids_do_not(history: History) -> None:
 
 
 async def test_private_runs_go_with_everything_that_was_theirs(history: History) -> None:
+    unread = await history.put_run(_facts("uid-unread", "uid-unread", private=True, expires_at=1_000.0))
     for uid, private in (("uid-private", True), ("uid-open", False)):
         key = await history.put_run(_facts(uid, uid, private=private, expires_at=1_000.0 if private else None))
         intake = Intake(uid)
@@ -147,6 +148,8 @@ async def test_private_runs_go_with_everything_that_was_theirs(history: History)
         await history.put_blob(key, "2d711642b726b04401627ca9fbac32f5c8530fb1903cc4db02258717921a4881", b"x")
         await history.seal(key, {}, 1, b"{}", b"{}")
     assert await history.expire(999.0) == 0
+    assert await history.expire(1_001.0) == 1  # not the one that is still read
+    await history.seal(unread, {}, 0, b"{}", b"{}")
     assert await history.expire(1_001.0) == 1
     assert await history.find(uid="uid-private") is None
     async with history.engine.connect() as connection:

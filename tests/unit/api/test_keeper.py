@@ -1,14 +1,19 @@
 """What becomes of Runs when lists come late, changes get lost, and Runs are deleted, seen or unseen."""
 
 import asyncio
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from guildhall_api import follower, report_status, watch
+from guildhall_api.history import History
 from guildhall_api.watch import WATCH_SECONDS, watch_seconds
+from sqlalchemy import text
 from support.api_run import UID, Api, api_over, finish_line, pod_object, run_object, start_line, until, warn_line
+from support.api_socket import served
 from support.kube_stub import KubeStub
+from unit.api.test_stream import watch as watch_stream
 
 
 @pytest.fixture(autouse=True)
@@ -79,3 +84,131 @@ async def test_what_a_watch_lost_is_found_by_the_next_list(tmp_path: Path, monke
 @pytest.mark.parametrize(("left", "seconds"), [(600.0, WATCH_SECONDS), (119.2, 120), (0.3, 1), (-5.0, 1)])
 def test_no_watch_outlasts_the_next_list(left: float, seconds: int) -> None:
     assert watch_seconds(left) == seconds
+
+
+async def _deleted_row(api: Api) -> dict[str, Any] | None:
+    row = await _row(api)
+    return row if not row["live"] else None
+
+
+def _is_closed(row: dict[str, Any], model: dict[str, Any], stamp: str | None = None) -> None:
+    assert (row["phase"], row["reason"]) == ("Cancelled", "Deleted")
+    assert row["summary"] == "The Run was deleted before it had ended"
+    assert model["run"]["status"] == "cancelled"
+    assert model["run"]["endedAt"] == row["endedAt"]
+    assert [operation["outcome"] for operation in model["operations"]] == ["cancelled"]
+    assert stamp is None or row["endedAt"] == stamp
+
+
+async def test_a_run_deleted_while_it_ran_is_closed(tmp_path: Path) -> None:
+    """In lists, in the model, and for who watches."""
+    async with KubeStub().serving() as stub, api_over(stub, tmp_path) as api, served(api) as port:
+        await stub.put("runs", run_object())
+        await stub.put("pods", pod_object())
+        await stub.write("fix-pod", start_line(), warn_line(2))
+        await until(lambda: _stored(api, 2))
+        viewer = await watch_stream(port, after="2")
+        assert (await viewer.frame())[1]["phase"] == "Running"
+        await stub.delete("runs", "team", "fix")
+        name, data = await viewer.frame()
+        assert (name, data["phase"], data["reason"]) == ("status", "Cancelled", "Deleted")
+        await stub.end_log("fix-pod")
+        await stub.delete("pods", "team", "fix-pod")
+        while name != "end":
+            name, data = await viewer.frame()
+        await until(lambda: _deleted_row(api))
+        _is_closed(await _row(api), await api.model())
+        flow = (await api.http.get("/api/runs/team.fix/flow")).json()
+        assert flow["summary"] == await _row(api)
+        assert (await api.http.get("/api/runs", params={"phase": "Running"})).json()["runs"] == []
+
+
+async def _stored(api: Api, seq: int) -> bool:
+    return (await api.events())[-1:] == [seq]
+
+
+@pytest.mark.parametrize("live", [True, False])
+async def test_a_run_deleted_while_no_api_was_there_is_closed(tmp_path: Path, live: bool) -> None:
+    """`live` False: a row left by an api that did not close it."""
+    async with KubeStub().serving() as stub:
+        await stub.put("runs", run_object())
+        await stub.put("pods", pod_object())
+        await stub.write("fix-pod", start_line(), warn_line(2))
+        async with api_over(stub, tmp_path) as api:
+            await until(lambda: _stored(api, 2))
+            assert (await _row(api))["phase"] == "Running"
+        await stub.delete("runs", "team", "fix")
+        if not live:
+            await _execute(tmp_path, "UPDATE runs SET live = false")
+        async with api_over(stub, tmp_path) as api:
+            row = await _deleted_row(api)
+            assert row is not None
+            _is_closed(row, await api.model(), "2026-01-05T09:00:00.200Z")
+
+
+async def _execute(folder: Path, statement: str) -> None:
+    history = History(f"sqlite:///{folder}/api.db")
+    async with history.engine.begin() as connection:
+        await connection.execute(text(statement))
+    await history.close()
+
+
+async def test_a_run_deleted_after_its_log_ended_is_what_the_log_says(tmp_path: Path) -> None:
+    async with KubeStub().serving() as stub, api_over(stub, tmp_path) as api:
+        await stub.put("runs", run_object())
+        await stub.put("pods", pod_object())
+        await stub.write("fix-pod", start_line(), finish_line(2))
+        await until(lambda: _sealed(api))
+        await stub.delete("runs", "team", "fix")
+        await until(lambda: _deleted_row(api))
+        row = await _row(api)
+        assert (row["phase"], row["reason"]) == ("Succeeded", "Completed")
+        assert row["endedAt"] == (await api.model())["run"]["endedAt"]
+
+
+def _private(age: timedelta) -> dict[str, Any]:
+    run = run_object(phase="Succeeded", private=True)
+    run["status"]["completionTime"] = (datetime.now(UTC) - age).isoformat(timespec="seconds")
+    return run
+
+
+async def _expiries(folder: Path) -> list[float | None]:
+    history = History(f"sqlite:///{folder}/api.db")
+    async with history.engine.connect() as connection:
+        found = [row[0] for row in (await connection.execute(text("SELECT expires_at FROM runs"))).all()]
+    await history.close()
+    return found
+
+
+async def _expires(folder: Path) -> bool:
+    return None not in await _expiries(folder)
+
+
+async def test_a_private_run_keeps_its_expiry_though_the_api_died_sealing_it(tmp_path: Path) -> None:
+    async with KubeStub().serving() as stub:
+        await _ended_unread(stub)
+        await stub.put("runs", _private(timedelta(minutes=10)))
+        async with api_over(stub, tmp_path) as api:
+            await until(lambda: _expires(tmp_path))
+        (first,) = await _expiries(tmp_path)
+        await _execute(tmp_path, "UPDATE runs SET expires_at = NULL")
+        async with api_over(stub, tmp_path) as api:
+            await until(lambda: _expires(tmp_path))
+            assert await _expiries(tmp_path) == [first]
+            await stub.delete("runs", "team", "fix")
+            await until(lambda: UID not in api.services.keeper.runs)
+            assert await _expiries(tmp_path) == [first]  # deleting it keeps it no longer
+
+
+async def test_a_private_run_whose_time_is_over_does_not_come_back(tmp_path: Path) -> None:
+    """Its resource and its pod's log may outlive it."""
+    async with KubeStub().serving() as stub:
+        await _ended_unread(stub)
+        await stub.put("runs", _private(timedelta(hours=2)))
+        async with api_over(stub, tmp_path) as api:
+            await asyncio.sleep(0.5)
+            assert await _expiries(tmp_path) == []
+            assert stub.logs["fix-pod"].opened == 0
+            assert (await api.http.get("/api/runs/team.fix")).status_code == 404
+            await stub.put("runs", _private(timedelta(minutes=10)))
+            await until(lambda: _sealed(api))

@@ -56,17 +56,46 @@ def test_the_configuration_is_read_from_the_file_the_environment_names(
 
 
 @pytest.mark.parametrize(
-    ("name", "summary", "task", "label"),
+    ("name", "task", "label"),
     [
-        ("n", "A summary", "task", "A summary"),
-        ("n", "", "\n  \n# Fix the parser\nmore", "Fix the parser"),
-        ("n", "", "\x1b[2J\u202etask\r\n", "[2J\u202etask"),
-        ("n", "", "   ", "n"),
-        ("n", "", "x" * 500, "x" * 119 + "…"),
+        ("n", "\n  \n# Fix the parser\nmore", "Fix the parser"),
+        ("n", "\x1b[2J\u202etask\r\n", "[2J\u202etask"),
+        ("n", "   ", "n"),
+        ("n", "x" * 500, "x" * 119 + "…"),
     ],
 )
-def test_labels(name: str, summary: str, task: str, label: str) -> None:
-    assert label_of(name, summary, task) == label
+def test_labels(name: str, task: str, label: str) -> None:
+    assert label_of(name, task) == label
+
+
+@pytest.mark.parametrize(
+    ("phase", "said", "summary"),
+    [
+        ("Running", "", "fix"),
+        ("Running", "Reading the parser", "Reading the parser"),
+        ("Succeeded", "Fix it", "fix"),
+        ("Succeeded", "Nothing had to be done", "Nothing had to be done"),
+        ("Failed", "All is well", "Isolation is not enforced: 1.2.3.4 answered"),
+        ("Cancelled", "Half of it is done", "Half of it is done"),
+    ],
+)
+def test_a_row_never_says_the_same_twice(phase: str, said: str, summary: str) -> None:
+    """The label is the task's, the line beside it the summary; why a Run failed wins over its last words."""
+    run = run_object(phase=phase)
+    run["status"] |= {"reason": "IsolationNotEnforced", "conditions": [
+        _condition("Succeeded", "Isolation is not enforced:\n1.2.3.4 answered"), _condition("IsolationVerified", "No")
+    ]}  # fmt: skip
+    row = summary_of(run, {"summary": said})
+    assert (row.label, row.summary) == ("Fix it", summary)
+    assert row.message == "Isolation is not enforced:\n1.2.3.4 answered"
+    assert said.lower() in facts_of(run, {"summary": said}).search
+
+
+def _condition(type_: str, message: str) -> dict[str, str]:
+    return {
+        "type": type_, "status": "False", "reason": "IsolationNotEnforced", "message": message,
+        "lastTransitionTime": "2026-01-05T09:00:00Z",
+    }  # fmt: skip
 
 
 JSON = st.recursive(
