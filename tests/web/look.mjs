@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { launch, openPage } from "./lib/browser.js";
 import { startConsoleServer } from "./lib/console-server.js";
 
-const [folder = "/tmp/look", filter = ""] = process.argv.slice(2);
+const [folder = "artifacts/look", filter = ""] = process.argv.slice(2);
 mkdirSync(folder, { recursive: true });
 const SHOTS = [
   ["flow", "#/runs/demo.fix-slug"],
