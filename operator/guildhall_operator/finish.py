@@ -1,6 +1,6 @@
 """A Run that is over: seal its record, free what it held, remove it when its time has come. Pure.
 
-Guards against deleting the only copy of what a Run did.
+Guards against deleting the only copy of what a Run did before the api had its bounded time to store it.
 """
 
 from guildhall_operator.actions import Deletion
@@ -34,7 +34,8 @@ def _seal(decision: Decision, pod: PodRecord | None) -> None:
         decision.requeue(limit - age)
         return
     last = f"of {message.last_seq} " if message else ""
-    what = f"{stored} {last}events are stored after {limit} s; pod and journal are kept until the Run is deleted"
+    until = "the Run is deleted" + ("" if ttl_seconds(decision) is None else ", which its time to live does")
+    what = f"{stored} {last}events are stored after {limit} s; pod and journal are kept until {until}"
     draft.set("Sealed", "False", "SealTimeout", what)
 
 

@@ -72,6 +72,20 @@ def test_sealing_is_given_up_after_a_bounded_wait_and_mended_later() -> None:
     assert kit.condition(plan(stored, world, kit.at(300)), "Sealed")["status"] == "True"
 
 
+@pytest.mark.parametrize(("ttl", "kept"), [(None, 10_000_000), (100, 127)])
+def test_what_is_said_of_an_unsealed_run_is_what_is_done(ttl: int | None, kept: float) -> None:
+    """Pod and journal stay until the Run goes; that is its time to live where it has one."""
+    view = over({} if ttl is None else {"ttlSecondsAfterFinished": ttl}, archive={"storedSeq": 2})
+    world = kit.world(pods=(kit.finished_pod(),), jobs=kit.job_of(view), claims=claims())
+    late = plan(view, world, kit.at(90))
+    said = kit.condition(late, "Sealed")["message"]
+    assert ("kept until the Run is deleted" in said, "time to live" in said) == (True, ttl is not None)
+    given_up = kit.after(view, late)
+    assert plan(given_up, world, kit.at(kept)).deletions == ()
+    gone = plan(given_up, world, kit.at(kept + 1)).deletions
+    assert [item.kind for item in gone] == ([] if ttl is None else ["Run"])
+
+
 def test_a_run_whose_executor_never_began_has_nothing_to_seal() -> None:
     view = kit.started()
     cancelled = kit.run_view({**kit.raw_run({"cancel": True}), "status": dict(view.status)})
