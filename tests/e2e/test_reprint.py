@@ -14,8 +14,18 @@ CLUSTER = ("python3", "tests/cluster/cluster.py", "up", "--yes", "--log-max-size
 NAME = "reprinted"
 
 
+@pytest.fixture
+def _api_away(installation: Installation) -> Iterator[None]:
+    scale_api(installation, 0)
+    try:
+        yield
+    finally:
+        scale_api(installation, 1)
+
+
 def scale_api(here: Installation, replicas: int) -> None:
     here.kubectl("-n", CONTROL, "scale", "deployment/guildhall-api", f"--replicas={replicas}")
+    here.kubectl("-n", CONTROL, "rollout", "status", "deployment/guildhall-api", "--timeout=120s")
 
 
 @pytest.fixture
@@ -77,3 +87,36 @@ def test_a_dead_executors_journal_fills_what_its_log_lost(installation: Installa
     ]:
         assert time.monotonic() < end, [item["metadata"]["name"] for item in left]
         time.sleep(0.5)
+
+
+@pytest.mark.usefixtures("_api_away")
+def test_what_a_deleted_pod_said_is_not_gone_with_its_log(installation: Installation) -> None:
+    """Nobody read the log while there was one; all that is left is the journal."""
+    name = "gone-unread"
+    installation.delete("run", name)
+    installation.apply(run_manifest(name, guild=one_role_guild("slow", "write_file", "run_shell")))
+    installation.wait_run(name, lambda run: condition(run, "Running").get("status") == "True", 60)
+    uid = installation.get("run", name)["metadata"]["uid"]
+    selector = f"guildhall.dev/run={uid}"
+    (pod,) = [item["metadata"]["name"] for item in installation.items("pods", selector=selector)]
+    end = time.monotonic() + 30
+    while '"tool.finished"' not in (said := installation.kubectl("-n", NAMESPACE, "logs", pod, "-c", "executor")):
+        assert time.monotonic() < end, said
+        time.sleep(0.3)
+    installation.kubectl("-n", NAMESPACE, "delete", "pod", pod, "--wait=true", "--timeout=60s")
+    run = installation.wait_done(name, 60)
+    assert condition(run, "Succeeded")["status"] == "False"
+    assert installation.items("pods", selector=selector) == [], "control: no pod, no log"
+
+    scale_api(installation, 1)
+    printed = [json.loads(line)["seq"] for line in said.split("\n")[:-1]]
+    end = time.monotonic() + 90
+    while [event["seq"] for event in installation.events_of(name)][: len(printed)] != printed:
+        assert time.monotonic() < end, installation.story(name)
+        time.sleep(1)
+    sequence = [event["seq"] for event in installation.events_of(name)]
+    assert sequence == list(range(1, len(sequence) + 1))
+    model = installation.api(f"/api/runs/{NAMESPACE}.{name}/flow").body["model"]
+    assert model["run"]["gaps"] == []
+    rounds = installation.items("jobs", selector=f"guildhall.dev/resend,{selector}")
+    assert len(rounds) == 1, "asked for once, since the journal of a dead executor may have no end"
