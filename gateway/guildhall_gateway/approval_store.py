@@ -10,6 +10,7 @@ from guildhall_contracts.approvals import ApprovalDecision, ApprovalRequest
 from sqlalchemy import Connection, text
 
 from guildhall_gateway.approvals import BOUND, Kept, acceptable, decidable, kept, usable
+from guildhall_gateway.mailbox import FULL, Turned
 from guildhall_gateway.store import Store
 
 OPEN_MAX_COUNT: Final = 64
@@ -32,6 +33,10 @@ _LATEST: Final = text("SELECT value FROM meta WHERE key = :key")
 _SEEN: Final = text(
     "INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
 )
+
+
+class _UndeliverableError(Exception):
+    """Undoes a decision that its executor could not be told of."""
 
 
 class ApprovalStore:
@@ -57,17 +62,29 @@ class ApprovalStore:
         same = found is not None and all(getattr(found, name) == getattr(wanted, name) for name in BOUND)
         return None if same else "this approval id was used for another call"
 
-    async def decide(self, run: str, decision: ApprovalDecision) -> str | None:
-        """Take a person's decision, once."""
+    async def decide(
+        self, run: str, decision: ApprovalDecision, deliver: Callable[[Connection], bool] = lambda _: True
+    ) -> Turned | None:
+        """Take a person's decision, once. `deliver` is part of the same transaction: False, and nothing is decided."""
 
-        def work(connection: Connection) -> str | None:
+        def work(connection: Connection) -> Turned | None:
             now = self._now(connection)
             approval = _get(connection, run, decision.approval_id)
             to = "approved" if decision.decision == "approve" else "denied"
             refused = decidable(approval, decision.arguments_hash, now)
-            return refused or _move(connection, (run, decision.approval_id), "open", to, decision.author)
+            if refused is not None:
+                return refused
+            taken = _move(connection, (run, decision.approval_id), "open", to, decision.author)
+            if taken is not None:
+                return Turned("Refused", taken)
+            if not deliver(connection):
+                raise _UndeliverableError
+            return None
 
-        return await self._store.write(work)
+        try:
+            return await self._store.write(work)
+        except _UndeliverableError:
+            return FULL
 
     async def consume(self, request: ApprovalRequest, run: str) -> str | None:
         """Verify and use up in one transaction: of any number of callers, at most one gets None."""

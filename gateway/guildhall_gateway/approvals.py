@@ -9,6 +9,8 @@ from typing import Final, Literal
 from guildhall_contracts.approvals import POLICY_VERSION, ApprovalRequest
 from guildhall_contracts.canonical import NotCanonical, arguments_hash
 
+from guildhall_gateway.mailbox import Turned
+
 State = Literal["open", "approved", "denied", "expired", "consumed"]
 BOUND: Final = ("call_id", "role", "tool", "effect", "arguments_hash", "policy_version")
 FINAL: Final = frozenset({"denied", "expired", "consumed"})
@@ -65,16 +67,17 @@ def standing(approval: Kept, now: float) -> State:
     return approval.state if approval.state in FINAL or now < approval.expires_at else "expired"
 
 
-def decidable(approval: Kept | None, hash_seen: str, now: float) -> str | None:
+def decidable(approval: Kept | None, hash_seen: str, now: float) -> Turned | None:
     """Why a person's decision is not taken, or None."""
     if approval is None:
-        return "there is no such approval in this Run"
+        return Turned("Refused", "there is no such approval in this Run")
     state = standing(approval, now)
     if state == "expired":
-        return "the approval has expired; the call was not made"
+        return Turned("Expired", "the approval has expired; the call was not made")
     if state != "open":
-        return f"the approval was {state} already"
-    return None if hash_seen == approval.arguments_hash else "the arguments are not those that were approved"
+        return Turned("Refused", f"the approval was {state} already")
+    same = hash_seen == approval.arguments_hash
+    return None if same else Turned("Refused", "the arguments are not those that were approved")
 
 
 def usable(approval: Kept | None, request: ApprovalRequest, run: str, now: float) -> str | None:

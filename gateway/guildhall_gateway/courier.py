@@ -10,7 +10,7 @@ from guildhall_contracts.model_api import MailboxItem, MailboxPage
 
 from guildhall_gateway.approval_store import ApprovalStore
 from guildhall_gateway.inbox import Inbox
-from guildhall_gateway.mailbox import Cursor, Turned, cancel_item, judged, news, parse_cursor
+from guildhall_gateway.mailbox import FULL, Cursor, Turned, cancel_item, judged, news, parse_cursor
 from guildhall_gateway.runs import AnyView, Change, InterventionView, RunSource, RunView, StatusSink
 from guildhall_gateway.watch import utc_now
 
@@ -114,16 +114,24 @@ class Courier:
         if item.state not in OPEN_STATES or run is None:
             return
         answer = judged(item, run)
-        if isinstance(answer, MailboxItem):
-            answer = await self._checked(run, answer) if item.state is None else answer
-        if isinstance(answer, Turned):
-            self._report(item.uid, answer.state, answer.message)
-        elif await self._inbox.add(run.uid, answer):
-            self._ring(run.uid)
+        new = item.state is None
+        turned = answer if isinstance(answer, Turned) else await self._delivered(run, answer, new=new)
+        if turned is not None:
+            self._report(item.uid, turned.state, turned.message)
 
-    async def _checked(self, run: RunView, item: MailboxItem) -> MailboxItem | Turned:
-        if await self._inbox.has(item.id):
-            return item
+    async def _delivered(self, run: RunView, item: MailboxItem, *, new: bool) -> Turned | None:
+        """Put an item into its Run's box, or say why not; a decision and its item are one write."""
+        turned = None
+        if new and not await self._inbox.has(item.id):
+            turned = await self._decided(run, item)
+        if turned is None:
+            added = await self._inbox.add(run.uid, item)
+            turned = FULL if added == "full" else None
+            self._ring(run.uid)
+        return turned
+
+    async def _decided(self, run: RunView, item: MailboxItem) -> Turned | None:
+        """Whether the question or approval it is about is still open; takes the decision."""
         if item.answer is not None:
             state = await self._inbox.question_state(run.uid, item.answer.question_id, self._approvals.clock())
             if state == "expired":
@@ -131,11 +139,12 @@ class Courier:
             if state == "closed":
                 return Turned("Refused", "the question was answered or withdrawn already")
         if item.approval is not None:
-            refused = await self._approvals.decide(run.uid, item.approval)
+            turned = await self._approvals.decide(
+                run.uid, item.approval, lambda connection: self._inbox.put(connection, run.uid, item) != "full"
+            )
             self._changed(run.uid)
-            if refused is not None:
-                return Turned("Expired" if "expired" in refused else "Refused", refused)
-        return item
+            return turned
+        return None
 
     def _report(self, uid: str, state: str, message: str = "") -> None:
         view = self._items.get(uid)

@@ -1,6 +1,6 @@
 """Mailbox items and open questions in the store: numbered once for each Run, read from a cursor, at least once."""
 
-from typing import Final
+from typing import Final, Literal
 
 from guildhall_contracts import limits
 from guildhall_contracts.model_api import AskedItem, MailboxItem
@@ -11,6 +11,7 @@ from guildhall_gateway.store import Store
 ITEMS_PER_RUN_MAX_COUNT: Final = 1_000
 QUESTIONS_OPEN_MAX_COUNT: Final = 64
 
+_HAS: Final = text("SELECT 1 FROM inbox WHERE item = :item")
 _TOP: Final = text("SELECT coalesce(max(n), 0) FROM inbox WHERE run = :run")
 _ADD: Final = text(
     "INSERT INTO inbox (run, n, item, body, state) VALUES (:run, :n, :item, :body, 'new') ON CONFLICT (item) DO NOTHING"
@@ -24,6 +25,8 @@ _ASK: Final = text(
 )
 _OPEN: Final = text("SELECT count(*) FROM questions WHERE run = :run AND state = 'open' AND expires_at > :now")
 
+Added = Literal["added", "there", "full"]
+
 
 class Inbox:
     """The only writer of `inbox` and `questions`."""
@@ -31,18 +34,21 @@ class Inbox:
     def __init__(self, store: Store) -> None:
         self._store = store
 
-    async def add(self, run: str, item: MailboxItem) -> bool:
-        """Put an item at the end; False when it is there already or the Run's box is full."""
+    async def add(self, run: str, item: MailboxItem) -> Added:
+        """Put an item at the end, once."""
+        return await self._store.write(lambda connection: self.put(connection, run, item))
 
-        def work(connection: Connection) -> bool:
-            self._store.lock(connection, f"inbox:{run}")
-            last = int(connection.execute(_TOP, {"run": run}).scalar_one())
-            if last >= ITEMS_PER_RUN_MAX_COUNT:
-                return False
-            body = item.model_dump_json(by_alias=True, exclude_none=True)
-            return connection.execute(_ADD, {"run": run, "n": last + 1, "item": item.id, "body": body}).rowcount == 1
-
-        return await self._store.write(work)
+    def put(self, connection: Connection, run: str, item: MailboxItem) -> Added:
+        """`add` as a part of a larger transaction. A cancel, one for each Run, finds room in a full box."""
+        self._store.lock(connection, f"inbox:{run}")
+        if connection.execute(_HAS, {"item": item.id}).first() is not None:
+            return "there"
+        last = int(connection.execute(_TOP, {"run": run}).scalar_one())
+        if last >= ITEMS_PER_RUN_MAX_COUNT and not item.cancel:
+            return "full"
+        body = item.model_dump_json(by_alias=True, exclude_none=True)
+        added = connection.execute(_ADD, {"run": run, "n": last + 1, "item": item.id, "body": body}).rowcount == 1
+        return "added" if added else "there"
 
     async def page(self, run: str, after: int) -> tuple[list[MailboxItem], int]:
         """Items after a number, and the number of the last one given. A number beyond the end starts again."""
@@ -79,8 +85,7 @@ class Inbox:
 
     async def has(self, item: str) -> bool:
         """Whether an item was taken in before."""
-        query = text("SELECT 1 FROM inbox WHERE item = :item")
-        found = await self._store.read(lambda connection: connection.execute(query, {"item": item}).first())
+        found = await self._store.read(lambda connection: connection.execute(_HAS, {"item": item}).first())
         return found is not None
 
     async def unread(self, run: str) -> list[str]:

@@ -48,6 +48,9 @@ class Turned:
     message: str
 
 
+FULL: Final = Turned("Refused", "the mailbox of this Run is full")
+
+
 def judged(item: InterventionView, run: RunView) -> MailboxItem | Turned:
     """What an Intervention becomes for its Run."""
     try:
