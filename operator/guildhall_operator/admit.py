@@ -16,9 +16,10 @@ from pydantic import ValidationError
 from guildhall_operator.actions import CREATE_AGAIN_SECONDS, Peer
 from guildhall_operator.config import Config
 from guildhall_operator.decision import Decision
-from guildhall_operator.isolation import Expected, Verdict, evaluate
-from guildhall_operator.manifests.job import pod_labels
+from guildhall_operator.isolation import Expected, PodLabels, Verdict, evaluate
+from guildhall_operator.manifests.job import planned_labels
 from guildhall_operator.manifests.snapshot import SnapshotTooLarge
+from guildhall_operator.records import PodRecord
 from guildhall_operator.start import first_attempt
 
 CANARY_FRESH_SECONDS: Final = 30.0
@@ -101,12 +102,14 @@ def _guild(decision: Decision, spec: RunSpec) -> GuildSpec | Refusal | None:
     return Refusal("GuildNotFound", f"there is no Guild '{name}' in namespace '{decision.run.namespace}'; create it")
 
 
-def isolation_verdict(decision: Decision) -> Verdict:
-    """What the namespace's policies let this Run's pod do."""
+def isolation_verdict(decision: Decision, pod: PodRecord | None = None) -> Verdict:
+    """What the namespace's policies let this Run's pod do: the one that exists, else the one that would be made."""
     config = decision.observed.config
     expected = Expected(config.network_policy, config.namespace, config.gateway.pod_port)
-    attempt = max(1, len(decision.run.attempts))
-    return evaluate(decision.observed.policies, pod_labels(decision.run, attempt), expected)
+    if pod is not None:
+        return evaluate(decision.observed.policies, PodLabels(pod.labels, exists=True), expected)
+    planned = planned_labels(decision.run, max(1, len(decision.run.attempts)))
+    return evaluate(decision.observed.policies, PodLabels(planned), expected)
 
 
 def _isolation_holds(decision: Decision) -> bool:

@@ -185,9 +185,9 @@ def _stop_asked(decision: Decision, pod: PodRecord | None) -> bool:
 
 
 def _opened(decision: Decision, pod: PodRecord | None) -> bool:
-    """A policy that came, or went, while the Run was on."""
+    """A policy that came, or went, or a label that lets one select the pod, while the Run was on."""
     config = decision.observed.config
-    verdict = isolation_verdict(decision)
+    verdict = isolation_verdict(decision, pod)
     if verdict.kind == "closed" or not config.isolation.require:
         return False
     decision.draft.set("IsolationVerified", "False", "IsolationNotEnforced", verdict.message)

@@ -1,7 +1,7 @@
 """Does the union of NetworkPolicies leave a run pod with nothing but the gateway? Pure.
 
 Guards against a second policy that opens what the static one closes, and against a static policy that was edited.
-Whatever is not understood counts as open.
+Whatever is not understood counts as open, and so does a selector by what Kubernetes itself may yet put on the pod.
 """
 
 from collections.abc import Iterable, Mapping
@@ -11,6 +11,9 @@ from typing import Any, Final, Literal
 from guildhall_operator.records import Json, items, mapping, text
 
 NAMESPACE_LABEL: Final = "kubernetes.io/metadata.name"
+_JOB_LABELS: Final = frozenset({"job-name", "controller-uid"})  # and the same under batch.kubernetes.io
+_KUBERNETES_DOMAINS: Final = ("kubernetes.io", "k8s.io", "x-k8s.io")
+_APPLICATION_DOMAIN: Final = "app.kubernetes.io"  # what people put on pods, and nobody else
 GATEWAY_LABEL: Final = ("app.kubernetes.io/component", "gateway")
 
 
@@ -29,6 +32,22 @@ class Verdict:
 
     kind: Literal["closed", "missing", "open"]
     message: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PodLabels:
+    """What is known of a pod's labels: all of them once it exists; before that, what its Job gives it."""
+
+    labels: Mapping[str, str]
+    exists: bool = False
+
+    def may_get(self, key: Any) -> bool:
+        """Whether the Job controller, a queue or the scheduler may put `key` on the pod, with a value nobody knows."""
+        if self.exists or not isinstance(key, str) or key in self.labels:
+            return False
+        domain = key.rpartition("/")[0]
+        ours = any(domain == name or domain.endswith(f".{name}") for name in _KUBERNETES_DOMAINS)
+        return key in _JOB_LABELS or (ours and domain != _APPLICATION_DOMAIN)
 
 
 def _expression_matches(expression: Json, labels: Mapping[str, str]) -> bool:
@@ -56,6 +75,14 @@ def selects(selector: Any, labels: Mapping[str, str]) -> bool:
     if any(labels.get(key) != value for key, value in wanted.items()):
         return False
     return all(_expression_matches(item, labels) for item in items(chosen.get("matchExpressions")))
+
+
+def may_select(selector: Any, pod: PodLabels) -> bool:
+    """Whether a label selector matches the pod, or may once the pod exists."""
+    chosen = mapping(selector)
+    wanted = {key: value for key, value in mapping(chosen.get("matchLabels")).items() if not pod.may_get(key)}
+    rest = [item for item in items(chosen.get("matchExpressions")) if not pod.may_get(item.get("key"))]
+    return selects({"matchLabels": wanted, "matchExpressions": rest}, pod.labels)
 
 
 def policy_types(spec: Json) -> frozenset[str]:
@@ -115,8 +142,8 @@ def static_problem(spec: Json, labels: Mapping[str, str], expected: Expected) ->
     return next((problem for problem in (_rule_problem(rule, expected) for rule in rules) if problem), "")
 
 
-def evaluate(policies: Iterable[Json], labels: Mapping[str, str], expected: Expected) -> Verdict:
-    """What the policies of one namespace, together, let a pod with `labels` do."""
+def evaluate(policies: Iterable[Json], pod: PodLabels, expected: Expected) -> Verdict:
+    """What the policies of one namespace, together, let a pod do; the static one must select it for certain."""
     static: Json | None = None
     openers: list[str] = []
     for policy in policies:
@@ -124,13 +151,13 @@ def evaluate(policies: Iterable[Json], labels: Mapping[str, str], expected: Expe
         spec = mapping(policy.get("spec"))
         if name == expected.policy:
             static = spec
-        elif selects(spec.get("podSelector"), labels) and (found := allowed_directions(spec)):
+        elif may_select(spec.get("podSelector"), pod) and (found := allowed_directions(spec)):
             openers.append(f"NetworkPolicy '{name}' allows {' and '.join(found).lower()} for run pods; delete it")
     if openers:
         return Verdict("open", "; ".join(sorted(openers)))
     if static is None:
         return Verdict("missing", f"NetworkPolicy '{expected.policy}' is missing; reinstall the chart's run namespaces")
-    problem = static_problem(static, labels, expected)
+    problem = static_problem(static, pod.labels, expected)
     return (
         Verdict("open", f"NetworkPolicy '{expected.policy}' {problem}; reinstall the chart")
         if problem

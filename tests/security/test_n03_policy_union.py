@@ -27,6 +27,12 @@ OPENERS: dict[str, dict[str, Any]] = {
         "egress": [{"ports": [{"protocol": "UDP", "port": 53}]}],
     },
     "ingress": {"podSelector": {}, "ingress": [{}]},
+    # Labels no manifest of ours carries: the Job controller puts them on every pod.
+    "by-job": {"podSelector": {"matchExpressions": [{"key": "job-name", "operator": "Exists"}]}, "egress": [{}]},
+    "by-controller": {
+        "podSelector": {"matchExpressions": [{"key": "batch.kubernetes.io/controller-uid", "operator": "Exists"}]},
+        "ingress": [{}],
+    },
 }
 
 
@@ -57,7 +63,7 @@ def test_before_a_run(operator: OperatorProcess, case: str) -> None:
     assert "attempts" not in run["status"]
 
 
-@pytest.mark.parametrize("case", ["one-address", "ingress"])
+@pytest.mark.parametrize("case", ["one-address", "ingress", "by-controller"])
 def test_during_a_run(operator: OperatorProcess, case: str) -> None:
     operator.create(f"during-{case}", "sleep=120")
     operator.wait(f"during-{case}", {"Running"})

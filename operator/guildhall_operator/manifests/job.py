@@ -99,6 +99,12 @@ def pod_labels(run: RunView, attempt: int) -> dict[str, str]:
     return {**labels(run), ATTEMPT_LABEL: str(attempt)}
 
 
+def planned_labels(run: RunView, attempt: int) -> dict[str, str]:
+    """The labels of the run pod as far as they are known before it exists: the Job controller adds the Job's name."""
+    name = names.job_name(run.name, run.uid, attempt)
+    return {**pod_labels(run, attempt), "job-name": name, "batch.kubernetes.io/job-name": name}
+
+
 def once(run: RunView, name: str, labels: dict[str, str], pod: dict[str, Any]) -> dict[str, Any]:
     """A Job that makes one pod, once."""
     return {

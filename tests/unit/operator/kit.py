@@ -215,6 +215,7 @@ def pod(**changes: Any) -> PodRecord:
         "created": stamp(at(1)),
         "deadline_seconds": 3_660,
         "containers": {"prepare": PREPARED, "workshop": running(6), "executor": running()},
+        "labels": {"guildhall.dev/run": UID, "guildhall.dev/attempt": "1"},
     }
     return PodRecord(**{**base, **changes})
 

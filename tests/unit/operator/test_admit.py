@@ -249,3 +249,13 @@ def test_a_run_being_deleted_is_left_alone() -> None:
 def test_a_run_that_waits_for_its_group_does_not_hold_up_the_line() -> None:
     busy = plan(kit.run({"concurrencyGroup": "deploy"}), kit.world(peers=(peer(1, group="deploy"),)), kit.START)
     assert kit.condition(busy, "Queued")["reason"] == "WorkspaceBusy"
+
+
+@pytest.mark.parametrize("key", ["job-name", "batch.kubernetes.io/job-name"])
+def test_a_policy_for_the_job_of_this_run_is_seen_before_there_is_one(key: str) -> None:
+    for name, kind in ((f"fix-{kit.UID}-a1", "False"), ("another", "Unknown")):
+        spec = {"podSelector": {"matchLabels": {key: name}}, "egress": [{}]}
+        opened = kit.world(policies=(kit.policy(), {"metadata": {"name": "opener"}, "spec": spec}))
+        done = plan(kit.run(), opened, kit.START)
+        assert kit.condition(done, "Succeeded")["status"] == kind
+        assert bool(done.create) is (kind == "Unknown")

@@ -437,3 +437,38 @@ def test_a_disruption_changes_no_other_last_word() -> None:
     ):
         pod = kit.finished_pod(message, disruption="EvictionByEvictionAPI")
         assert kit.verdict(look(pod, seconds=30)) == verdict
+
+
+def opener(**labels: str) -> dict[str, Any]:
+    return {"metadata": {"name": "opener"}, "spec": {"podSelector": {"matchLabels": labels}, "egress": [{}]}}
+
+
+def test_a_run_is_ended_by_a_policy_that_selects_a_label_only_the_pod_has() -> None:
+    """The Job controller, a webhook or a person put it there; the plan of the pod does not tell of it."""
+    pod = kit.pod()
+    for key in ("app", "controller-uid", "batch.kubernetes.io/controller-uid"):
+        policies = (kit.policy(), opener(**{key: "u"}))
+        assert kit.condition(look(pod, policies=policies), "Succeeded")["status"] == "Unknown", "control"
+        labelled = replace(pod, labels={**pod.labels, key: "u"})
+        done = look(labelled, policies=policies)
+        assert kit.verdict(done) == ("False", "IsolationNotEnforced")
+        assert "'opener'" in kit.condition(done, "Succeeded")["message"]
+        assert done.end_pods == (END,)
+
+
+def test_a_pod_the_static_policy_no_longer_selects_ends_its_run() -> None:
+    assert kit.verdict(look(replace(kit.pod(), labels={}))) == ("False", "IsolationNotEnforced")
+
+
+def test_while_there_is_no_pod_a_policy_for_its_job_is_enough() -> None:
+    job = f"fix-{kit.UID}-a1"
+    for labels, verdict in (
+        ({"job-name": job}, "False"),
+        ({"controller-uid": "u"}, "False"),
+        ({"job-name": "another"}, "Unknown"),
+        ({"app": "web"}, "Unknown"),
+    ):
+        view = kit.started()
+        world = kit.world(jobs=kit.job_of(view), policies=(kit.policy(), opener(**labels)))
+        after = kit.after(view, plan(view, world, kit.at(3)))
+        assert after.conditions["Succeeded"]["status"] == verdict, labels

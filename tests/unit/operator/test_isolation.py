@@ -4,12 +4,13 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
-from guildhall_operator.isolation import Expected, allowed_directions, evaluate, policy_types, selects
+from guildhall_operator.isolation import Expected, PodLabels, allowed_directions, evaluate, policy_types, selects
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.operator import kit
 
 LABELS = {"guildhall.dev/run": kit.UID, "guildhall.dev/attempt": "1", "app.kubernetes.io/name": "guildhall"}
+POD = PodLabels(LABELS, exists=True)
 EXPECTED = Expected("guildhall-run", kit.CONTROL, 8443)
 ALL: dict[str, Any] = {"podSelector": {}}
 PEER = {"podSelector": {"matchLabels": {"a": "b"}}}
@@ -78,7 +79,7 @@ OTHERS = [
 
 @pytest.mark.parametrize(("case", "spec", "kind"), OTHERS, ids=[row[0] for row in OTHERS])
 def test_what_another_policy_does_to_a_run_pod(case: str, spec: dict[str, Any], kind: str) -> None:
-    found = evaluate([kit.policy(), other(**spec)], LABELS, EXPECTED)
+    found = evaluate([kit.policy(), other(**spec)], POD, EXPECTED)
     assert found.kind == kind
     assert ("'other'" in found.message) is (kind == "open")
 
@@ -122,20 +123,20 @@ STATIC: list[tuple[str, list[Any], Any]] = [
 
 
 def test_the_static_policy_alone_is_closed_and_its_absence_is_said() -> None:
-    assert evaluate([kit.policy()], LABELS, EXPECTED).kind == "closed"
-    assert evaluate([], LABELS, EXPECTED).kind == "missing"
-    assert evaluate([other(policyTypes=["Egress"])], LABELS, EXPECTED).kind == "missing"
+    assert evaluate([kit.policy()], POD, EXPECTED).kind == "closed"
+    assert evaluate([], POD, EXPECTED).kind == "missing"
+    assert evaluate([other(policyTypes=["Egress"])], POD, EXPECTED).kind == "missing"
 
 
 @pytest.mark.parametrize(("case", "path", "value"), STATIC, ids=[row[0] for row in STATIC])
 def test_a_static_policy_that_was_edited_is_open(case: str, path: list[Any], value: Any) -> None:
-    found = evaluate([changed(path, value)], LABELS, EXPECTED)
+    found = evaluate([changed(path, value)], POD, EXPECTED)
     assert found.kind == "open"
     assert "guildhall-run" in found.message
 
 
 def test_a_static_policy_that_allows_nothing_is_closed() -> None:
-    assert evaluate([changed(["egress"], [])], LABELS, EXPECTED).kind == "closed"
+    assert evaluate([changed(["egress"], [])], POD, EXPECTED).kind == "closed"
 
 
 def test_types_default_as_kubernetes_defaults_them() -> None:
@@ -143,6 +144,61 @@ def test_types_default_as_kubernetes_defaults_them() -> None:
     assert policy_types({"egress": [{}]}) == {"Ingress", "Egress"}
     assert policy_types({"policyTypes": []}) == {"Ingress"}
     assert allowed_directions({"ingress": [{}], "egress": [{}], "policyTypes": ["Egress"]}) == ["Egress"]
+
+
+def selector(key: str, operator: str = "", value: str = "v") -> dict[str, Any]:
+    if not operator:
+        return {"matchLabels": {key: value}}
+    values = {"values": [value]} if operator in {"In", "NotIn"} else {}
+    return {"matchExpressions": [{"key": key, "operator": operator, **values}]}
+
+
+PLATFORM_KEYS = [
+    "job-name",
+    "controller-uid",
+    "batch.kubernetes.io/job-name",
+    "batch.kubernetes.io/controller-uid",
+    "topology.kubernetes.io/zone",
+    "kubernetes.io/anything",
+    "kueue.x-k8s.io/podset",
+]
+
+
+@pytest.mark.parametrize("key", PLATFORM_KEYS)
+@pytest.mark.parametrize("operator", ["", "In", "NotIn", "Exists", "DoesNotExist"])
+def test_what_kubernetes_may_put_on_a_pod_counts_until_the_pod_shows_its_labels(key: str, operator: str) -> None:
+    opener = other(podSelector=selector(key, operator), egress=[{}])
+    assert evaluate([kit.policy(), opener], PodLabels(LABELS), EXPECTED).kind == "open"
+    absent = evaluate([kit.policy(), opener], POD, EXPECTED).kind
+    assert absent == ("open" if operator in {"NotIn", "DoesNotExist"} else "closed")
+    there = PodLabels({**LABELS, key: "v"}, exists=True)
+    assert evaluate([kit.policy(), opener], there, EXPECTED).kind == (
+        "closed" if operator in {"NotIn", "DoesNotExist"} else "open"
+    )
+
+
+@pytest.mark.parametrize(
+    "key", ["app", "app.kubernetes.io/instance", "team.example.com/web", "mykubernetes.io/x", "k8s"]
+)
+def test_a_policy_for_somebody_elses_pods_keeps_no_run_from_starting(key: str) -> None:
+    opener = other(podSelector=selector(key), egress=[{}])
+    assert evaluate([kit.policy(), opener], PodLabels(LABELS), EXPECTED).kind == "closed"
+    assert evaluate([kit.policy(), opener], PodLabels({**LABELS, key: "v"}, exists=True), EXPECTED).kind == "open"
+
+
+def test_what_is_known_before_the_pod_exists_is_not_guessed() -> None:
+    known = PodLabels({**LABELS, "job-name": "mine"})
+    for name, kind in (("mine", "open"), ("another", "closed")):
+        opener = other(podSelector=selector("job-name", value=name), egress=[{}])
+        assert evaluate([kit.policy(), opener], known, EXPECTED).kind == kind
+    both = selector("job-name", "Exists")["matchExpressions"] + selector("app", "Exists")["matchExpressions"]
+    opener = other(podSelector={"matchExpressions": both}, egress=[{}])
+    assert evaluate([kit.policy(), opener], PodLabels(LABELS), EXPECTED).kind == "closed", "all of it must match"
+
+
+def test_a_static_policy_that_only_may_select_the_pod_is_open() -> None:
+    static = changed(["podSelector"], selector("topology.kubernetes.io/zone"))
+    assert evaluate([static], PodLabels(LABELS), EXPECTED).kind == "open"
 
 
 JSON = st.recursive(
@@ -156,7 +212,7 @@ SPEC = st.fixed_dictionaries({}, optional=dict.fromkeys(("podSelector", "policyT
 @given(spec=SPEC, static=st.booleans())
 def test_a_policy_of_any_shape_gets_a_verdict(spec: dict[str, Any], static: bool) -> None:
     policy = {"metadata": {"name": "guildhall-run" if static else "other"}, "spec": spec}
-    found = evaluate([policy] if static else [kit.policy(), policy], LABELS, EXPECTED)
+    found = evaluate([policy] if static else [kit.policy(), policy], POD, EXPECTED)
     assert found.kind in {"closed", "open", "missing"}
     if found.kind == "closed" and not static and selects(spec.get("podSelector"), LABELS):
         assert allowed_directions(spec) == []

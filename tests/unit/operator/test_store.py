@@ -160,3 +160,14 @@ def test_phantoms_go_with_every_kind_of_list() -> None:
         looked.clear()
     assert (store.pods(run), store.jobs(run), dict(store.claims(kit.NAMESPACE))) == ((), {}, {})
     assert store.policies(kit.NAMESPACE) == ()
+
+
+def test_a_pods_labels_lead_to_its_run_when_they_change() -> None:
+    store = Store()
+    store.put_run(raw())
+    assert store.put_pod(pod()) == {KEY}
+    assert store.put_pod(pod()) == set(), "control: nothing new, nothing to look at"
+    labelled = pod()
+    labelled["metadata"]["labels"]["app"] = "web"
+    assert store.put_pod(labelled) == {KEY}
+    assert store.pods(store.runs[KEY])[0].labels["app"] == "web"
