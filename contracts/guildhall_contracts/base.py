@@ -35,8 +35,12 @@ class Record(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
-def _within_bytes(limit: int) -> AfterValidator:
+def within_bytes(limit: int) -> AfterValidator:
+    """Text of at most `limit` bytes of UTF-8: one character can take four of them."""
+
     def check(value: str) -> str:
+        if len(value) * 4 <= limit:
+            return value
         size = len(value.encode("utf-8", "surrogatepass"))
         if size > limit:
             raise ValueError(f"is {size} bytes long; at most {limit} bytes are allowed")
@@ -74,16 +78,22 @@ Timestamp = Annotated[
     str, StringConstraints(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$", max_length=24)
 ]
 Task = Annotated[
-    str, StringConstraints(min_length=1, max_length=limits.TASK_MAX_BYTES), _within_bytes(limits.TASK_MAX_BYTES)
+    str, StringConstraints(min_length=1, max_length=limits.TASK_MAX_BYTES), within_bytes(limits.TASK_MAX_BYTES)
 ]
 Prompt = Annotated[
-    str, StringConstraints(min_length=1, max_length=limits.PROMPT_MAX_BYTES), _within_bytes(limits.PROMPT_MAX_BYTES)
+    str, StringConstraints(min_length=1, max_length=limits.PROMPT_MAX_BYTES), within_bytes(limits.PROMPT_MAX_BYTES)
 ]
 EventText = Annotated[
-    str, StringConstraints(max_length=limits.EVENT_TEXT_MAX_BYTES), _within_bytes(limits.EVENT_TEXT_MAX_BYTES)
+    str, StringConstraints(max_length=limits.EVENT_TEXT_MAX_BYTES), within_bytes(limits.EVENT_TEXT_MAX_BYTES)
 ]
 ToolOutput = Annotated[
     str,
     StringConstraints(max_length=limits.EVENT_TOOL_OUTPUT_MAX_BYTES),
-    _within_bytes(limits.EVENT_TOOL_OUTPUT_MAX_BYTES),
+    within_bytes(limits.EVENT_TOOL_OUTPUT_MAX_BYTES),
+]
+BlobText = Annotated[
+    str, StringConstraints(max_length=limits.BLOB_RESULT_MAX_BYTES), within_bytes(limits.BLOB_RESULT_MAX_BYTES)
+]
+ArgumentsText = Annotated[
+    str, StringConstraints(max_length=limits.TOOL_ARGUMENTS_MAX_BYTES), within_bytes(limits.TOOL_ARGUMENTS_MAX_BYTES)
 ]

@@ -4,8 +4,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from guildhall_contracts import limits
-from guildhall_contracts.base import Record
+from guildhall_contracts.base import BlobText, Record
 
 Origin = Literal["person", "model", "workspace", "tool", "webhook", "schedule", "guild"]
 Authority = Literal["instruction", "data"]
@@ -14,7 +13,7 @@ Authority = Literal["instruction", "data"]
 class Block(Record):
     """A piece of text. `data` is never an instruction, whatever it says; renderers put it in a labelled frame."""
 
-    text: str = Field(max_length=limits.BLOB_RESULT_MAX_BYTES)
+    text: BlobText
     origin: Origin
     authority: Authority
     label: str = Field("", max_length=200)  # for people and for the frame, e.g. "file src/x.py"

@@ -395,7 +395,7 @@ def decode_request(body: bytes) -> AnyRequest | FrameRefused:
     if isinstance(value, FrameRefused):
         return value
     try:
-        return _REQUESTS.validate_python(value)
+        return _REQUESTS.validate_python(value, strict=True)
     except ValidationError as error:
         return _refusal(error)
 
@@ -412,7 +412,7 @@ def decode_reply(body: bytes) -> AnyResult | ErrorReply | OutputReply | ChunkRep
     if adapter is None:
         return FrameRefused(reason="frame has no known 'type'")
     try:
-        reply: AnyResult | ErrorReply | OutputReply | ChunkReply = adapter.validate_python(value)
+        reply: AnyResult | ErrorReply | OutputReply | ChunkReply = adapter.validate_python(value, strict=True)
     except ValidationError as error:
         return _refusal(error)
     return reply

@@ -92,6 +92,6 @@ def decode_message(model: type[M], text: str) -> M | None:
     if len(text.encode("utf-8", "replace")) > limits.TERMINATION_MESSAGE_MAX_BYTES:
         return None
     try:
-        return model.model_validate_json(text)
+        return model.model_validate_json(text, strict=True)  # "5" is no number: others read the same message
     except ValidationError:
         return None

@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from guildhall_contracts import limits
 from guildhall_contracts.approvals import ApprovalDecision
-from guildhall_contracts.base import Record, RoleName, Sha256, ToolName
+from guildhall_contracts.base import ArgumentsText, BlobText, EventText, Record, RoleName, Sha256, ToolName
 from guildhall_contracts.content import Block
 from guildhall_contracts.errors import ErrorInfo, ErrorKind
 from guildhall_contracts.guild import GatewayModel
@@ -37,7 +37,7 @@ class ToolCall(Record):
 
     id: ProviderCallId
     name: str = Field(max_length=200)
-    arguments: str = Field(max_length=limits.TOOL_ARGUMENTS_MAX_BYTES)
+    arguments: ArgumentsText
 
 
 class SystemMessage(Record):
@@ -52,7 +52,7 @@ class UserMessage(Record):
 
 class AssistantMessage(Record):
     kind: Literal["assistant"] = "assistant"
-    text: str = Field("", max_length=limits.BLOB_RESULT_MAX_BYTES)
+    text: BlobText = ""
     tool_calls: list[ToolCall] = Field(default_factory=list, max_length=limits.TOOL_CALLS_PER_REPLY_MAX_COUNT)
 
 
@@ -107,7 +107,7 @@ StopReason = Literal["end", "tool_calls", "max_tokens", "refusal", "content_filt
 
 class ModelReply(Record):
     call_id: CallId
-    text: str = Field("", max_length=limits.BLOB_RESULT_MAX_BYTES)
+    text: BlobText = ""
     tool_calls: list[ToolCall] = Field(default_factory=list, max_length=limits.TOOL_CALLS_PER_REPLY_MAX_COUNT)
     stop_reason: StopReason
     usage: CallUsage
@@ -131,7 +131,7 @@ class Heartbeat(Record):
 
 class TextDelta(Record):
     type: Literal["text"] = "text"
-    text: str = Field(max_length=limits.EVENT_TEXT_MAX_BYTES)
+    text: EventText
 
 
 class ReplyLine(Record):

@@ -7,6 +7,8 @@ from guildhall_contracts.base import Record, Sha256
 from guildhall_contracts.content import Block, Origin
 from pydantic import Field
 
+from guildhall_executor.tools.text import head_of
+
 
 class ToolResult(Record):
     """`blocks` are what the model reads. `errorCode` is set exactly when the call did not do what was asked."""
@@ -37,7 +39,8 @@ class Ran:
 
 def block(text: str, *, origin: Origin = "tool", label: str = "") -> Block:
     """A piece of data for the context, within the contract's bounds."""
-    return Block(text=text[: limits.BLOB_RESULT_MAX_BYTES], origin=origin, authority="data", label=label[:200])
+    kept = head_of(text, limits.BLOB_RESULT_MAX_BYTES) if len(text) * 4 > limits.BLOB_RESULT_MAX_BYTES else text
+    return Block(text=kept, origin=origin, authority="data", label=label[:200])
 
 
 def done(text: str, *, origin: Origin = "tool", label: str = "") -> Ran:

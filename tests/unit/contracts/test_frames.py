@@ -104,3 +104,21 @@ def test_a_refusal_says_where_and_stays_small() -> None:
     assert "path" in refused.reason
     assert len(refused.reason) <= 500
     assert isinstance(decode_request(b'{"id":1,"op":"read"}'), ReadRequest), "control"
+
+
+LAX_REPLIES = [{"id": "1"}, {"id": 1.0}, {"id": True}, {"size": "0"}, {"mode": "420"}, {"utf8": 1}, {"utf8": "true"}]
+LAX_REQUESTS = [{"id": "1"}, {"stdin": "no"}, {"background": 0}, {"wallSeconds": "5"}, {"headBytes": 1.0}]
+
+
+@pytest.mark.parametrize("change", LAX_REPLIES)
+def test_a_reply_says_numbers_as_numbers(change: dict[str, object]) -> None:
+    sound = {"id": 1, "type": "result", "op": "read", "data": "", "size": 0, "mode": 0o644, "utf8": True}
+    assert isinstance(decode_reply(json.dumps(sound).encode()), ReadResult)
+    assert isinstance(decode_reply(json.dumps({**sound, **change}).encode()), FrameRefused)
+
+
+@pytest.mark.parametrize("change", LAX_REQUESTS)
+def test_a_request_says_numbers_as_numbers(change: dict[str, object]) -> None:
+    sound = {"id": 1, "op": "exec", "command": "true", "wallSeconds": 5}
+    assert isinstance(decode_request(json.dumps(sound).encode()), ExecRequest)
+    assert isinstance(decode_request(json.dumps({**sound, **change}).encode()), FrameRefused)

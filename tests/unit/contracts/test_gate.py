@@ -34,6 +34,17 @@ def test_a_sound_message_is_read_and_any_doubt_is_none(model: Any, sound: dict[s
     assert decode_message(model, json.dumps([sound])) is None
 
 
+@pytest.mark.parametrize("change", [{"attempt": "1"}, {"attempt": 1.0}, {"attempt": True}, {"lastSeq": "9"}])
+def test_a_number_is_a_number(change: dict[str, Any]) -> None:
+    """Another language that reads the same message takes none of these for what was meant."""
+    assert decode_message(ExecutorMessage, json.dumps(EXECUTOR)) is not None
+    assert decode_message(ExecutorMessage, json.dumps({**EXECUTOR, **change})) is None
+    target = {"name": "a", "required": True, "attempts": 1, "deniedInARow": 1, "last": "refused"}
+    assert decode_message(PrepareMessage, json.dumps({**PREPARE, "targets": [target]})) is not None
+    for lax in ({"required": "yes"}, {"required": 1}, {"attempts": "1"}):
+        assert decode_message(PrepareMessage, json.dumps({**PREPARE, "targets": [{**target, **lax}]})) is None, lax
+
+
 def test_the_size_is_counted_in_bytes_before_anything_is_parsed() -> None:
     text = json.dumps({**EXECUTOR, "message": "é" * 300}, ensure_ascii=False)
     room = limits.TERMINATION_MESSAGE_MAX_BYTES - len(text.encode())

@@ -1,14 +1,17 @@
 """Every record: what it accepts goes out as it came in, fits its schema, is closed and frozen."""
 
 import json
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 import pytest
 from guildhall_contracts import limits
 from guildhall_contracts.base import Record, cut, one_line, wire_name
+from guildhall_contracts.content import Block
 from guildhall_contracts.generate.catalogue import SECTIONS, records
 from guildhall_contracts.guild import Role
+from guildhall_contracts.model_api import AssistantMessage, TextDelta, ToolCall
 from guildhall_contracts.run import RunSpec
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -102,3 +105,22 @@ def test_text_is_bounded_in_bytes_where_the_name_says_bytes() -> None:
     RunSpec.model_validate({"task": "x" * limits.TASK_MAX_BYTES})
     with pytest.raises(ValidationError):
         RunSpec.model_validate({"task": "€" * (limits.TASK_MAX_BYTES // 3 + 1)})
+
+
+@pytest.mark.parametrize("character", ["a", "é", "€", "\U0001f600"])
+def test_what_a_model_is_sent_and_sends_is_bounded_in_bytes(character: str) -> None:
+    width = len(character.encode())
+
+    def block(text: str) -> Record:
+        return Block(text=text, origin="model", authority="data")
+
+    makers: list[tuple[Callable[[str], Record], int]] = [
+        (block, limits.BLOB_RESULT_MAX_BYTES),
+        (lambda text: AssistantMessage(text=text), limits.BLOB_RESULT_MAX_BYTES),
+        (lambda text: ToolCall(id="1", name="x", arguments=text), limits.TOOL_ARGUMENTS_MAX_BYTES),
+        (lambda text: TextDelta(text=text), limits.EVENT_TEXT_MAX_BYTES),
+    ]
+    for make, limit in makers:
+        make(character * (limit // width))
+        with pytest.raises(ValidationError, match="at most"):
+            make(character * (limit // width + 1))

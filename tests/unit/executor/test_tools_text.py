@@ -8,7 +8,7 @@ from guildhall_contracts import limits
 from guildhall_contracts.frames import ExecResult
 from guildhall_executor.tools import text
 from guildhall_executor.tools.file import ReadFile, render_read
-from guildhall_executor.tools.result import Ran
+from guildhall_executor.tools.result import Ran, block
 from guildhall_executor.tools.shell import RunShell, render_exec
 from hypothesis import given
 from hypothesis import strategies as st
@@ -160,3 +160,10 @@ def test_invisible_characters_are_shown_and_announced() -> None:
 def test_a_binary_file_is_named_not_shown() -> None:
     ran = read(b"\x7fELF\0\0")
     assert ran.result.error_code == "binary"
+
+
+@pytest.mark.parametrize("character", ["a", "é", "\U0001f600"])
+def test_a_block_holds_as_many_bytes_as_the_contract_allows(character: str) -> None:
+    most = limits.BLOB_RESULT_MAX_BYTES
+    assert text.byte_len(block(character * most).text) == most
+    assert block(character * 9).text == character * 9
