@@ -35,6 +35,7 @@ BUDGETS_KEPT_MAX_COUNT: Final = 4_096
 SWEEP_SECONDS: Final = 5.0
 READY_CHECK_SECONDS: Final = 0.2
 STOP_GRACE_SECONDS: Final = 20.0
+CLEAN_AGAIN_SECONDS: Final = 5.0
 
 
 def budget_of(run: RunView, source: RunSource) -> Budget | None:
@@ -75,9 +76,10 @@ class Gateway:
         self.usage = UsageWriter(source, sink, self._figures)
         self.courier = Courier(self.inbox, self.approvals, source, sink, self._person_waits)
         rules = Rules(tuple(config.models.allow), config.budgets, timeouts or Timeouts())
-        self.calls = ModelCalls(self.ledger, Providers(config).find, rules, self.usage.changed, clock)
+        self.calls = ModelCalls(self.ledger, Providers(config).find, rules, self._settled, clock)
         self._budgets: OrderedDict[str, Budget] = OrderedDict()
         self._over: asyncio.Queue[str] = asyncio.Queue()
+        self._over_seen: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._reaper: asyncio.Task[None] | None = None
 
@@ -89,6 +91,8 @@ class Gateway:
         self.source.subscribe(self._hear)
         self.courier.start()
         self.usage.start()
+        for run in self.source.runs():
+            self._hear("set", run)
         for uid in await self.ledger.settle_orphans(self.clock()):
             self.usage.changed(uid)
         self._tasks = [asyncio.create_task(self._sweep()), asyncio.create_task(self._clean())]
@@ -143,6 +147,12 @@ class Gateway:
     def _person_waits(self, run: str) -> None:
         self.usage.changed(run, now=True)
 
+    def _settled(self, run: str) -> None:
+        self.usage.changed(run)
+        view = self.source.run(run)
+        if view is None or view.finished:
+            self._over.put_nowait(run)  # what this call left came after the clean-up
+
     def _hear(self, change: Change, view: AnyView) -> None:
         if not isinstance(view, RunView):
             return
@@ -150,10 +160,13 @@ class Gateway:
             self.calls.cut(view.uid, CANCELLED)
         if change == "gone":
             self.usage.forget(view.uid)
+            self._budgets.pop(view.uid, None)
+            self._over_seen.discard(view.uid)
             self._over.put_nowait(view.uid)
-        elif view.finished and view.uid in self._budgets:
-            self._budgets.pop(view.uid)
-            self.usage.changed(view.uid, now=True)
+        elif view.finished and view.uid not in self._over_seen:
+            self._over_seen.add(view.uid)
+            if self._budgets.pop(view.uid, None) is not None or view.awaits:
+                self.usage.changed(view.uid, now=True)
             self._over.put_nowait(view.uid)
 
     async def _clean(self) -> None:
@@ -163,10 +176,12 @@ class Gateway:
             try:
                 await self._forget(run)
             except Exception:
-                log.exception("cleaning up after run %s", run)
+                log.exception("cleaning up after run %s; trying again", run)
+                asyncio.get_running_loop().call_later(CLEAN_AGAIN_SECONDS, self._over.put_nowait, run)
 
     async def _forget(self, run: str) -> None:
-        await self.ledger.forget_replies(run)
+        if await self.ledger.forget_replies(run):
+            self.usage.changed(run, now=True)  # its last figures may be those an earlier gateway did not write
         if self.source.run(run) is None:
             await self.inbox.forget(run)
             await self.approvals.forget(run)
@@ -176,7 +191,14 @@ class Gateway:
         """Once the cluster is seen: forget the Runs that were deleted while no gateway ran."""
         while not self.source.ready():  # noqa: ASYNC110  a source tells changes, not readiness
             await asyncio.sleep(READY_CHECK_SECONDS)
-        for run in await self.store.runs_with_content():
+        while True:
+            try:
+                found = await self.store.runs_with_content()
+                break
+            except OSError as error:
+                log.warning("looking for what deleted Runs left: %s", error)
+                await asyncio.sleep(CLEAN_AGAIN_SECONDS)
+        for run in found:
             if self.source.run(run) is None:
                 self._over.put_nowait(run)
 

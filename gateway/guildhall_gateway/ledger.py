@@ -190,10 +190,14 @@ class Ledger:
     async def totals(self, run: str) -> Totals:
         return await self._store.read(lambda connection: totals_in(connection, f"run:{run}"))
 
-    async def forget_replies(self, run: str) -> None:
-        """Delete the stored replies of a Run that is over: nobody may ask for them again."""
+    async def forget_replies(self, run: str) -> bool:
+        """Delete the stored replies of a Run that is over: nobody may ask for them again. False: there were none."""
+        look = text("SELECT 1 FROM replies WHERE run = :run LIMIT 1")
         delete = text("DELETE FROM replies WHERE run = :run")
+        if await self._store.read(lambda connection: connection.execute(look, {"run": run}).first()) is None:
+            return False  # a gateway that starts sees every Run that is over; most were cleaned up long ago
         await self._store.write(lambda connection: connection.execute(delete, {"run": run}))
+        return True
 
     async def freeze_budget(self, run: str, namespace: str, name: str, budget: Budget, now: float) -> Budget:
         """The budget first recorded for a Run; later changes of its Guild do not move it."""

@@ -16,7 +16,9 @@ _FINISHED = ("True", "False")
 
 @dataclass(frozen=True, slots=True)
 class RunView:
-    """A Run as the gateway needs it. `pod_uid` is the last attempt's; None before the operator recorded it."""
+    """A Run as the gateway needs it. `pod_uid` is the last attempt's; None before the operator recorded it.
+
+    `awaits`: its status says that questions or approvals are open."""
 
     uid: str
     namespace: str
@@ -30,6 +32,7 @@ class RunView:
     guild_ref: str | None = None
     budget: Budget | None = None
     inline_defaults: Budget | None = None
+    awaits: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +167,7 @@ def parse_run(item: Any) -> RunView | None:
         guild_ref=_text(_dict(spec.get("guildRef")).get("name")),
         budget=_budget(spec.get("budget")),
         inline_defaults=_budget(_dict(inline).get("defaults")),
+        awaits=any(_count(number) for number in _dict(status.get("awaiting")).values()),
     )
 
 

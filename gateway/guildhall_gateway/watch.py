@@ -38,6 +38,7 @@ DEAF_AFTER_SECONDS: Final = 150.0
 BACKOFF_FIRST_SECONDS: Final = 0.2
 BACKOFF_MAX_SECONDS: Final = 10.0
 LIST_PAGE_COUNT: Final = 500
+RELIST_SECONDS: Final = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +64,8 @@ KINDS: Final = (
 
 
 class Reflector:
-    """Keeps one kind of one namespace: lists, watches on, relists when the server has forgotten."""
+    """Keeps one kind of one namespace: lists, watches on, relists when the server has forgotten, and every ten minutes
+    in any case: whatever a watch lost is put right."""
 
     def __init__(self, client: KubeClient, kind: Kind, namespace: str, tell: Listener) -> None:
         self._client = client
@@ -72,6 +74,7 @@ class Reflector:
         self._tell = tell
         self._views: dict[str, AnyView] = {}
         self.heard_at = time.monotonic()
+        self._listed_at = 0.0
         self.listed = False
 
     async def run(self) -> None:
@@ -83,6 +86,8 @@ class Reflector:
                 version = version or await self._list()
                 pause = BACKOFF_FIRST_SECONDS
                 version = await self._watch(version)
+                if time.monotonic() - self._listed_at >= RELIST_SECONDS:
+                    version = ""
             except OSError as error:
                 expired = isinstance(error, KubeError) and error.status == 410
                 if not expired:
@@ -110,7 +115,7 @@ class Reflector:
         for uid in [uid for uid in self._views if uid not in seen]:
             self._drop(uid)
         self.listed = True
-        self.heard_at = time.monotonic()
+        self.heard_at = self._listed_at = time.monotonic()
         return version
 
     async def _watch(self, version: str) -> str:

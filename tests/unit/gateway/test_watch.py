@@ -136,6 +136,21 @@ async def test_410_relists_silently_and_finds_what_was_missed(monkeypatch: pytes
         assert runs.healthy()
 
 
+async def test_what_a_watch_lost_is_found_by_the_next_list_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with watching(monkeypatch) as (api, runs):
+        api.items["r2"] = run_object("r2")  # no event tells of it, nor of the other's end
+        del api.items["r1"]
+        api.send(None)
+        await kit.until(lambda: api.watches == 2)
+        assert (api.lists, runs.run("r2")) == (1, None), "the control: a watch that ends is taken up where it was"
+        monkeypatch.setattr(watch, "RELIST_SECONDS", 0.0)
+        api.send(None)
+        await kit.until(lambda: runs.run("r2"))
+        await kit.until(lambda: runs.run("r1") is None)
+        assert api.lists == 2
+        assert runs.healthy()
+
+
 async def test_an_unchanged_object_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     async with watching(monkeypatch) as (api, runs):
         told: list[str] = []
@@ -228,6 +243,9 @@ def test_a_run_is_read_as_it_is_meant() -> None:
     view = parse_run(item)
     assert view is not None
     assert (view.attempt, view.pod_uid, view.stored_seq, view.resend_from) == (2, "new", 9, 4)
+    waits = [{}, {"awaiting": {"questions": 0, "approvals": 0}}, {"awaiting": {"questions": 0, "approvals": 2}}]
+    views = [parse_run(run_object("r", **status)) for status in waits]
+    assert [found and found.awaits for found in views] == [False, False, True]
     item["status"]["attempts"][1]["endTime"] = "t"
     ended = parse_run(item)
     assert ended is not None
