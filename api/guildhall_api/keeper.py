@@ -12,6 +12,7 @@ from guildhall_contracts.snapshot import RUN_LABEL
 from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
+from guildhall_api.booked import Booked
 from guildhall_api.config import Config
 from guildhall_api.fold import close
 from guildhall_api.follower import Follower
@@ -68,17 +69,20 @@ class Keeper:
         return next((run for run in self.runs.values() if run.name == name and run.namespace == namespace), None)
 
     async def run(self) -> None:
-        """For ever: take changes as they come; expire what is over."""
-        expiring = asyncio.create_task(self._expire_forever())
+        """For ever: take changes as they come; expire what is over; tell what is booked."""
+        beside = [
+            asyncio.create_task(self._expire_forever()),
+            asyncio.create_task(Booked(self._gateway, self.runs).run()),
+        ]
         try:
             async for change in self._source.changes():
                 await self._take(change)
         finally:
             self.ended = True
-            expiring.cancel()
-            for task in self._followers.values():
+            tasks = [*beside, *self._followers.values()]
+            for task in tasks:
                 task.cancel()
-            await asyncio.gather(*self._followers.values(), return_exceptions=True)
+            await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _take(self, change: Change) -> None:
         """One change; a database that fails is tried again, for a lost change is never sent twice."""
@@ -178,7 +182,7 @@ class Keeper:
         if facts.summary != run.summary:
             await self._history.put_run(facts)
             run.summary = facts.summary
-            run.channel.tell(message("status", facts.summary))
+            run.channel.tell(message("status", run.shown))
 
     async def _add(self, resource: Resource, stored: StoredRun | None) -> LiveRun:
         facts = facts_of(resource)
@@ -221,7 +225,7 @@ class Keeper:
         facts = replace(facts_of(run.resource, run.run_wire), expires_at=expires_at)
         run.summary = facts.summary
         await self._history.put_run(facts)
-        run.channel.tell(message("status", facts.summary))
+        run.channel.tell(message("status", run.shown))
         if run.deleted:
             await self._gone(run.uid)
 

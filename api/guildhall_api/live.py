@@ -82,6 +82,7 @@ class LiveRun:
         self.channel = Channel(time.monotonic)
         self.changed = asyncio.Event()
         self.deleted = False
+        self.booked: dict[str, Any] | None = None
         self.tail: Literal["unknown", "wanted", "lost"] = "unknown"
         self.run_wire: dict[str, Any] = {}
         self.written: dict[bool, tuple[Model, Cursor, bytes]] = {}
@@ -97,6 +98,14 @@ class LiveRun:
     @property
     def name(self) -> str:
         return str(self.resource["metadata"]["name"])
+
+    @property
+    def shown(self) -> dict[str, Any]:
+        """The row as people see it now: with what the gateway has booked, if Run status does not say so yet."""
+        known = self.summary.get("usage") or {}
+        if self.booked is None or known.get("calls", 0) >= self.booked.get("calls", 0):
+            return self.summary
+        return self.summary | {"usage": self.booked}
 
     @property
     def over(self) -> bool:

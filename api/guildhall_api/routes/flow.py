@@ -46,7 +46,7 @@ async def _flow(request: Request, found: FoundRun, prose: str | None) -> Respons
     services = services_of(request)
     ledger = await _ledger(services, found.stored.uid)
     body = await model_bytes(services.history, found, full=prose == "full")
-    summary = found.live.summary if found.live is not None else found.stored.summary
+    summary = found.live.shown if found.live is not None else found.stored.summary
     rest: dict[str, Any] = {"summary": summary}
     if ledger is not None:
         rest["ledger"] = ledger.to_wire()
@@ -190,7 +190,7 @@ async def get_report(request: Request, run_id: str, uid: Uid = None) -> Response
     model = json.loads(await model_bytes(services.history, found, full=False))
     sha256 = model["run"].get("patchSHA256")
     patch = (await _patch_text(services, found, sha256))[0] if sha256 is not None else None
-    summary = found.live.summary if found.live is not None else found.stored.summary
+    summary = found.live.shown if found.live is not None else found.stored.summary
     text = await asyncio.to_thread(report_html, summary, model, patch, services.render)
     headers = {
         "Content-Security-Policy": REPORT_POLICY,

@@ -109,7 +109,7 @@ async def get_run(request: Request, run_id: str, uid: Annotated[str | None, Quer
     sealed = stored.sealed or (found.live is not None and found.live.sealed)
     last_seq = found.live.intake.last_seq if found.live is not None else stored.last_seq
     return RunDetail(
-        summary=RunSummary.model_validate(found.live.summary if found.live is not None else stored.summary),
+        summary=RunSummary.model_validate(found.live.shown if found.live is not None else stored.summary),
         spec=_spec(found), conditions=_conditions(found), last_seq=last_seq, sealed=sealed,
         may=await _may(request, found),
     )  # fmt: skip

@@ -13,6 +13,7 @@ from sqlalchemy import text
 from support.api_run import UID, Api, api_over, finish_line, pod_object, run_object, start_line, until, warn_line
 from support.api_socket import served
 from support.kube_stub import KubeStub
+from unit.api.test_stream import hanging_up
 from unit.api.test_stream import watch as watch_stream
 
 
@@ -103,24 +104,25 @@ def _is_closed(row: dict[str, Any], model: dict[str, Any], stamp: str | None = N
 async def test_a_run_deleted_while_it_ran_is_closed(tmp_path: Path) -> None:
     """In lists, in the model, and for who watches."""
     async with KubeStub().serving() as stub, api_over(stub, tmp_path) as api, served(api) as port:
-        await stub.put("runs", run_object())
-        await stub.put("pods", pod_object())
-        await stub.write("fix-pod", start_line(), warn_line(2))
-        await until(lambda: _stored(api, 2))
-        viewer = await watch_stream(port, after="2")
-        assert (await viewer.frame())[1]["phase"] == "Running"
-        await stub.delete("runs", "team", "fix")
-        name, data = await viewer.frame()
-        assert (name, data["phase"], data["reason"]) == ("status", "Cancelled", "Deleted")
-        await stub.end_log("fix-pod")
-        await stub.delete("pods", "team", "fix-pod")
-        while name != "end":
+        with hanging_up():
+            await stub.put("runs", run_object())
+            await stub.put("pods", pod_object())
+            await stub.write("fix-pod", start_line(), warn_line(2))
+            await until(lambda: _stored(api, 2))
+            viewer = await watch_stream(port, after="2")
+            assert (await viewer.frame())[1]["phase"] == "Running"
+            await stub.delete("runs", "team", "fix")
             name, data = await viewer.frame()
-        await until(lambda: _deleted_row(api))
-        _is_closed(await _row(api), await api.model())
-        flow = (await api.http.get("/api/runs/team.fix/flow")).json()
-        assert flow["summary"] == await _row(api)
-        assert (await api.http.get("/api/runs", params={"phase": "Running"})).json()["runs"] == []
+            assert (name, data["phase"], data["reason"]) == ("status", "Cancelled", "Deleted")
+            await stub.end_log("fix-pod")
+            await stub.delete("pods", "team", "fix-pod")
+            while name != "end":
+                name, data = await viewer.frame()
+            await until(lambda: _deleted_row(api))
+            _is_closed(await _row(api), await api.model())
+            flow = (await api.http.get("/api/runs/team.fix/flow")).json()
+            assert flow["summary"] == await _row(api)
+            assert (await api.http.get("/api/runs", params={"phase": "Running"})).json()["runs"] == []
 
 
 async def _stored(api: Api, seq: int) -> bool:

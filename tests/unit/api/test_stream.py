@@ -4,8 +4,8 @@ import asyncio  # noqa: I001
 import json
 import socket
 import time
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -79,6 +79,17 @@ async def watch(port: int, *, after: str = "", last_event_id: str = "", small: b
     return found
 
 
+@contextmanager
+def hanging_up() -> Iterator[None]:
+    """Nobody is left on the line after the block, so that the server can end and the next test begins alone."""
+    try:
+        yield
+    finally:
+        for writer in OPENED:
+            writer.transport.abort()
+        OPENED.clear()
+
+
 @asynccontextmanager
 async def watched(folder: Path) -> AsyncIterator[tuple[KubeStub, Api, int]]:
     async with KubeStub().serving() as stub, api_over(stub, folder) as api, served(api) as port:
@@ -86,12 +97,8 @@ async def watched(folder: Path) -> AsyncIterator[tuple[KubeStub, Api, int]]:
         await stub.put("pods", pod_object())
         await stub.write("fix-pod", start_line(), warn_line(2), b"noise", warn_line(3))
         await until(lambda: _last(api, 3))
-        try:
+        with hanging_up():
             yield stub, api, port
-        finally:
-            for writer in OPENED:
-                writer.transport.abort()
-            OPENED.clear()
 
 
 async def _last(api: Api, seq: int) -> bool:
