@@ -12,7 +12,7 @@ from guildhall_contracts.canonical import NotCanonical, arguments_hash, parse_ar
 from guildhall_gateway.approval_store import ApprovalStore
 from guildhall_gateway.store import Store
 from pydantic import ValidationError
-from unit.gateway.stores import postgres, store, store_url
+from support.postgres import postgres, store, store_url
 
 __all__ = ["postgres", "store", "store_url"]
 

@@ -10,7 +10,7 @@ from guildhall_contracts.canonical import arguments_hash
 from guildhall_gateway.approval_store import ApprovalStore
 from guildhall_gateway.store import Store
 from security.test_a01_approval_arguments import ARGUMENTS, RUN, approved, asked
-from unit.gateway.stores import postgres, store, store_url
+from support.postgres import postgres, store, store_url
 
 __all__ = ["postgres", "store", "store_url"]
 
@@ -119,7 +119,7 @@ asyncio.run(main())
 
 async def test_of_two_processes_at_once_one_gets_it(postgres: str) -> None:
     """Two gateways on one PostgreSQL, started together: row locks decide, not a lock in one process."""
-    from unit.gateway.stores import create_database
+    from support.postgres import create_database
 
     await create_database(postgres, "workers")
     url = f"{postgres}/workers"

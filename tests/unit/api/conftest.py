@@ -1,5 +1,5 @@
 """Both databases for what is stored."""
 
-from unit.gateway.stores import postgres, store_url
+from support.postgres import postgres, store_url
 
 __all__ = ["postgres", "store_url"]

@@ -1,5 +1,5 @@
 """The stores under test."""
 
-from unit.gateway.stores import postgres, store, store_url
+from support.postgres import postgres, store, store_url
 
 __all__ = ["postgres", "store", "store_url"]

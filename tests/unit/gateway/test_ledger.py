@@ -202,7 +202,7 @@ async def test_kill_dash_nine_between_reserve_and_settle_loses_no_money(store_ur
 
 async def test_a_living_gateways_calls_are_left_alone(postgres: str, tmp_path: Path) -> None:
     """On PostgreSQL two gateways may overlap: only what a gateway that fell silent had reserved is closed."""
-    from unit.gateway.stores import create_database
+    from support.postgres import create_database
 
     await create_database(postgres, "overlap")
     first, second = Store(f"{postgres}/overlap"), Store(f"{postgres}/overlap")

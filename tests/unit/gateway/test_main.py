@@ -20,8 +20,8 @@ from guildhall_gateway.config import ConfigError, read_config
 from guildhall_gateway.health import make_health
 from guildhall_gateway.kube import KubeClient
 from guildhall_gateway.runs import RunView
+from support.postgres import free_port
 from unit.gateway import kit
-from unit.gateway.stores import free_port
 from unit.gateway.test_watch import ApiServer
 
 
