@@ -6,7 +6,7 @@ import { declare, foldAll } from "../../../web/src/fold.js";
 import { createLabels, humanised } from "../../../web/src/labels.js";
 import { guildModel, newModel } from "../../../web/src/model.js";
 import { activityRows, honestyNotes, nextError, parseFilter, waiting } from "../../../web/src/derive/activity.js";
-import { deriveCostStrip } from "../../../web/src/derive/cost.js";
+import { deriveCostStrip, newestLedger } from "../../../web/src/derive/cost.js";
 import { edgeStats } from "../../../web/src/derive/edges.js";
 import { layoutGraph } from "../../../web/src/derive/graph.js";
 import { formProblems, manifestOf, specOf, yaml } from "../../../web/src/derive/manifest.js";
@@ -107,6 +107,15 @@ test("cost strip: the ledger leads, the claim is compared once the run has ended
   );
   model.run.metrics.costMicroUSD = null;
   assert.equal(deriveCostStrip(model, null, NOW).cost, "–");
+});
+
+test("cost strip: what the gateway booked since the ledger was fetched leads", () => {
+  const ledger = { totals: { calls: 1, tokens: 10, outputTokens: 2, costMicroUSD: 100, leftTokens: 5 }, scripted: true };
+  assert.equal(newestLedger(ledger, { calls: 1, tokens: 10 }), ledger);
+  const newer = newestLedger(ledger, { calls: 3, tokens: 40, outputTokens: 9, costMicroUSD: 700 });
+  assert.deepEqual([newer.totals.tokens, newer.totals.costMicroUSD, newer.scripted], [40, 700, true]);
+  assert.equal(newestLedger(null, null), null);
+  assert.equal(newestLedger(null, { calls: 0, tokens: 0 }).totals.calls, 0);
 });
 
 test("the graph is the whole Guild, placed without overlap, the same at every event, wide and narrow", () => {

@@ -3,6 +3,16 @@ import { clock, count, money, secondsBetween, UNKNOWN } from "../format.js";
 import { numberOr } from "../safe.js";
 
 /**
+ * The newest totals the gateway has booked: a ledger is fetched with the model, a summary's `usage` comes while the Run goes on.
+ * Returns a ledger, or null when there is neither.
+ */
+export function newestLedger(ledger, usage) {
+  const calls = numberOr(usage?.calls);
+  if (calls === null || calls <= (numberOr(ledger?.totals?.calls) ?? -1)) return ledger ?? null;
+  return { ...ledger, totals: { ...ledger?.totals, ...usage } };
+}
+
+/**
  * {tokens, cached, output, cost, limit, fraction, time, errors, claim, scripted} as strings and numbers for the strip.
  * `fraction` is 0..1 of the cost limit, or of the token, step-free limit that is nearest, or null without any limit.
  */

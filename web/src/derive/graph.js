@@ -4,8 +4,8 @@ const SIZE = {
   human: { w: 152, h: 60 },
   role: { w: 188, h: 72 },
   handler: { w: 188, h: 60 },
-  tool: { w: 148, h: 34 },
-  tools: { w: 148, h: 34 },
+  tool: { w: 168, h: 34 },
+  tools: { w: 168, h: 34 },
 };
 const NARROW = {
   human: { w: 152, h: 56 },

@@ -92,6 +92,8 @@ function Rows(state, store) {
 function Row(state, run, store) {
   const open = state.history.open === run.uid;
   const changes = numberOr(run.changes?.files);
+  const label = run.label || run.name;
+  const said = run.summary || firstLine(run.task);
   const took = run.startedAt ? duration(secondsBetween(run.startedAt, run.endedAt, state.nowMs)) : UNKNOWN;
   return h(
     "li",
@@ -112,8 +114,8 @@ function Row(state, run, store) {
           Icon("chevron", 14),
           Status(statusOfPhase(run.phase), state.labels.phase(run.phase)),
           h("span", { class: "history-what" }, [
-            h("strong", {}, text(run.label || run.name, 80)),
-            h("span", { class: "history-summary" }, text(run.summary || firstLine(run.task), 200)),
+            h("strong", {}, text(label, 200)),
+            said !== label && h("span", { class: "history-summary" }, text(said, 200)),
           ]),
           h("span", { class: "history-guild" }, text(run.guild || UNKNOWN, 60)),
           h("span", { class: "history-num" }, took),

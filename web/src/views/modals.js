@@ -3,7 +3,7 @@ import { h } from "../h.js";
 import { listOf, table, text } from "../safe.js";
 import { CloseModal, ConfirmAct, Copy, DownloadPatch, Go, ModalMessage } from "../actions.js";
 import { duration, plural, secondsBetween } from "../format.js";
-import { deriveCostStrip } from "../derive/cost.js";
+import { deriveCostStrip, newestLedger } from "../derive/cost.js";
 import { Prose } from "./prose.js";
 import { Button, Chip, inputValue, Status } from "./parts.js";
 
@@ -55,7 +55,7 @@ function ResultModal(state, store) {
       : summary?.phase === "Succeeded"
         ? "succeeded"
         : "failed";
-  const cost = deriveCostStrip(model, ledger, state.nowMs);
+  const cost = deriveCostStrip(model, newestLedger(ledger, summary?.usage), state.nowMs);
   const took = secondsBetween(run.startedAt, run.endedAt, state.nowMs);
   const raw = JSON.stringify(
     {
