@@ -121,7 +121,7 @@ async def test_replies_are_cut_by_bytes(tmp_path: Path) -> None:
     kit.scenario(tmp_path, "hi", [kit.SAY_HI])
     async with kit.serve(tmp_path) as served:
         served.cluster.add_run()
-        call = ToolCall(id="t1", name="x", arguments="é" * limits.TOOL_ARGUMENTS_MAX_BYTES)
+        call = ToolCall.model_construct(id="t1", name="x", arguments="é" * limits.TOOL_ARGUMENTS_MAX_BYTES)
         long = "é" * limits.BLOB_RESULT_MAX_BYTES
         served.gateway.calls._providers = lambda _model: Told(ProviderReply(text=long, tool_calls=[call]))
         line = await last(served, await begun(served))
