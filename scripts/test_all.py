@@ -6,9 +6,9 @@ Runs before .venv exists, so it uses the standard library only.
 """
 
 import argparse
-import concurrent.futures
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -19,7 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 OUT = ROOT / "artifacts" / "test"
 CLUSTER = ROOT / "tests" / "cluster" / "cluster.py"
-PYTEST = [".venv/bin/pytest", "-q", "-p", "no:cacheprovider"]
+CYCLE = "tests/cluster/test_leaves_nothing.py"  # takes the cluster down and up, so it comes before whoever uses it
+PYTEST = [".venv/bin/pytest", "-q"]
 COST = """\
 make test runs everything: lint, types, unit, golden, chart, web (Node and Chromium), security, cluster, end-to-end.
 It needs Python 3.11, uv, Go 1.26, Node 20, Chromium; for the cluster Linux, root, 8 GiB of memory, 8 GB of disk.
@@ -34,8 +35,10 @@ class Stage:
     name: str
     command: list[str]
     seconds: int = 1200
+    vital: bool = False  # without it the stages that follow make no sense
     needs: str = ""  # an executable without which the stage cannot run
     report: bool = False
+    again: bool = False  # try once more on failure, and name it: load on the machine can break a deadline
     env: dict[str, str] = field(default_factory=dict)
 
 
@@ -48,11 +51,13 @@ class Outcome:
     passed: int = 0
     failed: int = 0
     skipped: list[str] = field(default_factory=list)
+    flaky: list[str] = field(default_factory=list)
 
 
 def pytest_stage(name: str, *args: str, seconds: int = 1200, workers: str = "2") -> Stage:
-    report = OUT / f"{name}.xml"
-    return Stage(name, [*PYTEST, f"--junitxml={report}", "-n", workers, *args], seconds, report=True)
+    """The tests of `args`; what fails is run once more, alone."""
+    options = [f"--junitxml={OUT / name}.xml", "-o", f"cache_dir={OUT / name}.cache", "-n", workers]
+    return Stage(name, [*PYTEST, *options, *args], seconds, report=True, again=True)
 
 
 def lint_stages() -> list[Stage]:
@@ -78,63 +83,86 @@ def local_stages() -> list[Stage]:
         Stage("web-install", ["sh", "-c", "cd tests/web && npm ci --no-audit --no-fund --loglevel=error"], needs="npm"),
         Stage("web-node", ["sh", "-c", "cd tests/web && npm test"], needs="node"),
         pytest_stage("security-local", "tests/security", "-m", here),
-        Stage("web-browser", ["sh", "-c", "cd tests/web && npm run test:browser"], needs="chromium"),
+        Stage("web-browser", ["sh", "-c", "cd tests/web && npm run test:browser"], needs="chromium", again=True),
     ]
 
 
 def cluster_stages() -> list[Stage]:
+    up, mine = [sys.executable, str(CLUSTER), "up", "--yes"], ("-m", "cluster")
+    cycle = pytest_stage("cluster-down", CYCLE, workers="0")
+    cycle.env["GUILDHALL_CLUSTER_CYCLE"] = "1"
     return [
-        Stage("images", [".venv/bin/python", "images/build.py", "--load"], 1500),
+        Stage("cluster-up", up, 3000, vital=True),
+        cycle,
+        Stage("images", [".venv/bin/python", "images/build.py", "--load"], 1500, vital=True),
         pytest_stage(
-            "cluster", "tests/cluster", "tests/unit", "tests/chart", "-m", "cluster", workers="0", seconds=2400
+            "cluster",
+            "tests/cluster",
+            "tests/unit",
+            "tests/chart",
+            f"--ignore={CYCLE}",
+            *mine,
+            workers="0",
+            seconds=2400,
         ),
-        pytest_stage("security-cluster", "tests/security", "-m", "cluster", workers="0", seconds=2400),
+        pytest_stage("security-cluster", "tests/security", *mine, workers="0", seconds=2400),
         pytest_stage("e2e", "tests/e2e", workers="0", seconds=2400),
     ]
 
 
-def read_report(outcome: Outcome) -> None:
-    """Adds the counts of the stage's JUnit report to `outcome`; a missing report is a failure."""
+def read_report(outcome: Outcome) -> list[str]:
+    """Adds the counts of the stage's JUnit report to `outcome` and returns what failed; no report is a failure."""
     path = OUT / f"{outcome.stage.name}.xml"
     if not path.exists():
         outcome.status, outcome.why = "failed", "the runner wrote no report"
-        return
+        return []
+    failed = []
     for case in ET.parse(path).getroot().iter("testcase"):  # noqa: S314  our own report
-        skip = case.find("skipped")
+        name, skip = f"{case.get('classname')}::{case.get('name')}", case.find("skipped")
         if skip is not None:
-            outcome.skipped.append(f"{case.get('classname')}::{case.get('name')}: {skip.get('message')}")
+            outcome.skipped.append(f"{name}: {skip.get('message')}")
         elif case.find("failure") is not None or case.find("error") is not None:
-            outcome.failed += 1
+            failed.append(name)
         else:
             outcome.passed += 1
+    outcome.failed += len(failed)
+    return failed
+
+
+def execute(stage: Stage, command: list[str], mode: str = "wb") -> str:
+    """Runs one command into the stage's log. Returns why it failed, or empty; what it started dies with it."""
+    with (OUT / f"{stage.name}.log").open(mode) as out:
+        process = subprocess.Popen(
+            command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
+            env={**os.environ, **stage.env}, start_new_session=True,
+        )  # fmt: skip
+        try:
+            code = process.wait(stage.seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return f"took longer than {stage.seconds} s"
+    return "" if code == 0 else f"exit status {code}"
 
 
 def run(stage: Stage) -> Outcome:
-    """Runs one stage; its output goes to a log that is shown when it fails."""
+    """Runs one stage. What may be tried again is, once, and what then passes is named as flaky, never hidden."""
     if stage.needs and shutil.which(stage.needs) is None:
         return Outcome(stage, "impossible", 0, f"'{stage.needs}' is not installed")
-    log, start = OUT / f"{stage.name}.log", time.monotonic()
-    with log.open("wb") as out:
-        try:
-            code = subprocess.run(
-                stage.command, cwd=ROOT, stdout=out, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                timeout=stage.seconds, check=False, env={**os.environ, **stage.env},
-            ).returncode  # fmt: skip
-            why = "" if code == 0 else f"exit status {code}"
-        except subprocess.TimeoutExpired:
-            code, why = 124, f"took longer than {stage.seconds} s"
-    outcome = Outcome(
-        stage,
-        "passed" if code == 0 else "failed",
-        time.monotonic() - start,
-        why,
-    )
-    if stage.report:
-        read_report(outcome)
-    elif outcome.status == "passed":
+    start = time.monotonic()
+    why = execute(stage, stage.command)
+    outcome = Outcome(stage, "failed" if why else "passed", 0, why)
+    failed = read_report(outcome) if stage.report else [stage.name] if why else []
+    if why and stage.again and failed:
+        second = [*stage.command, "--last-failed", "-n", "0", "--junitxml="] if stage.report else stage.command
+        if not execute(stage, second, "ab"):
+            outcome.status, outcome.why, outcome.flaky = "passed", "", failed
+            outcome.passed, outcome.failed = outcome.passed + outcome.failed, 0
+    if not stage.report and outcome.status == "passed":
         outcome.passed = 1
     if outcome.status == "failed":
         outcome.failed = max(outcome.failed, 1)
+    outcome.seconds = time.monotonic() - start
     return outcome
 
 
@@ -155,11 +183,14 @@ def tell(outcome: Outcome) -> None:
 
 
 def run_all(stages: list[Stage]) -> list[Outcome]:
-    outcomes = []
+    """Runs the stages one at a time (deadlines are tested, and two cores are few); stops when a vital one fails."""
+    outcomes: list[Outcome] = []
     for stage in stages:
         outcome = run(stage)
         tell(outcome)
         outcomes.append(outcome)
+        if stage.vital and outcome.status == "failed":
+            break
     return outcomes
 
 
@@ -172,18 +203,12 @@ def cluster_problem() -> str:
     )
 
 
-def start_cluster(pool: concurrent.futures.Executor) -> "concurrent.futures.Future[Outcome] | None":
-    """Brings the cluster up beside the local tests; building it is most of a cold run."""
-    if cluster_problem():
-        return None
-    return pool.submit(run, Stage("cluster-up", [sys.executable, str(CLUSTER), "up", "--yes"], 3000))
-
-
 def summary(outcomes: list[Outcome], missing: list[str]) -> int:
     passed, failed = sum(o.passed for o in outcomes), sum(o.failed for o in outcomes)
     skipped = [line for o in outcomes for line in o.skipped]
     missing += [f"{o.stage.name}: {o.why}" for o in outcomes if o.status == "impossible"]
-    for title, rows in (("skipped", skipped), ("could not run here", missing)):
+    flaky = [f"{o.stage.name}: {name}" for o in outcomes for name in o.flaky]
+    for title, rows in (("skipped", skipped), ("passed only when run again", flaky), ("could not run here", missing)):
         if rows:
             print(f"\n{title}:")
             print("\n".join(f"  {row}" for row in rows))
@@ -201,17 +226,12 @@ def main() -> int:
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir(parents=True)
     missing: list[str] = []
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        cluster = None if only.fast else start_cluster(pool)
-        outcomes = run_all([Stage("setup", ["scripts/setup.sh"]), *lint_stages(), *local_stages()])
-        if cluster is None and not only.fast:
-            missing.append(f"cluster, security-cluster, e2e: {cluster_problem()}")
-        elif cluster is not None:
-            up = cluster.result()
-            tell(up)
-            outcomes.append(up)
-            if up.status == "passed":
-                outcomes += run_all(cluster_stages())
+    outcomes = run_all([Stage("setup", ["scripts/setup.sh"], vital=True), *lint_stages(), *local_stages()])
+    problem = cluster_problem()
+    if not only.fast and problem:
+        missing.append(f"cluster, security-cluster, e2e: {problem}")
+    elif not only.fast:
+        outcomes += run_all(cluster_stages())
     return summary(outcomes, missing)
 
 
