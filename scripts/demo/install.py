@@ -43,22 +43,28 @@ def values(images: dict[str, str]) -> dict[str, object]:
     }
 
 
+WAIT = ("--namespace", CONTROL, "--create-namespace", "--wait", "--timeout", "180s")
+
+
+def crds(cluster: "Cluster", state: State) -> None:
+    """Installs the CRDs, unless somebody else's release has: those are used as they are."""
+    owner = "jsonpath={.metadata.annotations.meta\\.helm\\.sh/release-namespace}"
+    found = cluster.kubectl("get", "crd", "runs.guildhall.dev", "--ignore-not-found", "--output", owner)
+    if found and found != CONTROL:
+        say(f"  the CRDs are there already (a release in namespace {found} owns them) and are used as they are")
+        return
+    state.crds = True
+    state.save()
+    chart = str(ROOT / "charts" / "guildhall-crds")
+    run("helm", "upgrade", "--install", f"{RELEASE}-crds", chart, *WAIT, environment=cluster.environment)
+
+
 def helm(cluster: "Cluster", images: dict[str, str], state: State) -> None:
     """Installs (or upgrades) CRDs and chart and waits until everything is ready."""
     say("Installing the chart:")
     state.installed = True
     state.save()
-    common = ["--namespace", CONTROL, "--create-namespace", "--wait", "--timeout", "180s"]
-    charts = ROOT / "charts"
-    run(
-        "helm",
-        "upgrade",
-        "--install",
-        f"{RELEASE}-crds",
-        str(charts / "guildhall-crds"),
-        *common,
-        environment=cluster.environment,
-    )
-    arguments = ["helm", "upgrade", "--install", RELEASE, str(charts / "guildhall"), *common, "--values", "-"]
+    crds(cluster, state)
+    arguments = ["helm", "upgrade", "--install", RELEASE, str(ROOT / "charts" / "guildhall"), *WAIT, "--values", "-"]
     run(*arguments, environment=cluster.environment, stdin=json.dumps(values(images)))
     say(cluster.kubectl("--namespace", CONTROL, "get", "deployments").rstrip())

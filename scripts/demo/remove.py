@@ -16,15 +16,20 @@ def _cluster(state: State) -> Cluster | None:
     return {"kind": Kind, "embedded": Embedded}[state.cluster](state) if state.cluster else None
 
 
-def _uninstall(cluster: Cluster) -> None:
-    """Runs first (their pods end with them), then chart, CRDs and namespaces."""
+CRDS = ("runs.guildhall.dev", "guilds.guildhall.dev", "interventions.guildhall.dev")
+
+
+def _uninstall(cluster: Cluster, state: State) -> None:
+    """Runs first (their pods end with them), then chart, CRDs (if the demo made them) and namespaces."""
     cluster.start()
-    steps = (
+    steps: list[tuple[str, ...]] = [
         ("kubectl", "delete", "namespace", RUNS, "--ignore-not-found", "--timeout=120s"),
         ("helm", "uninstall", RELEASE, "--namespace", CONTROL, "--ignore-not-found", "--wait"),
         ("helm", "uninstall", f"{RELEASE}-crds", "--namespace", CONTROL, "--ignore-not-found", "--wait"),
         ("kubectl", "delete", "namespace", CONTROL, "--ignore-not-found", "--timeout=120s"),
-    )
+    ]
+    if state.crds:
+        steps.append(("kubectl", "delete", "crd", *CRDS, "--ignore-not-found", "--timeout=120s"))
     for step in steps:
         run(*step, environment=cluster.environment)
         say(f"  removed: {' '.join(step[1:3])}")
@@ -43,7 +48,7 @@ def everything(state: State) -> int:
         if subprocess.run([sys.executable, EMBEDDED, "down"], env=dict(os.environ), check=False).returncode:
             raise StepError("the embedded cluster did not go down; its own message is above")
     elif state.installed:
-        _uninstall(cluster)
+        _uninstall(cluster, state)
     (ROOT / "artifacts" / "demo.kubeconfig").unlink(missing_ok=True)
     FILE.unlink(missing_ok=True)
     say("The demo is gone. What was built stays cached in ~/.cache/guildhall; delete that to free the disk.")

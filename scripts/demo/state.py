@@ -27,6 +27,7 @@ class State:
     forward_pid: int = 0
     forward_start: str = ""
     installed: bool = False
+    crds: bool = False  # made by the demo; a chart's CRDs outlive it, so that nobody's Runs vanish with a release
 
     @classmethod
     def load(cls) -> "State":
