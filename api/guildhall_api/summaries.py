@@ -3,6 +3,7 @@
 Guards against resources of any shape: what breaks the contract is left out, never raised.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final, get_args
 
@@ -21,6 +22,7 @@ TERMINAL_PHASES: Final = frozenset({"Succeeded", "Failed", "Cancelled"})
 _PHASES: Final = frozenset(get_args(Phase))
 _REASONS: Final = frozenset(get_args(Reason))
 _LABEL_MAX_CHARS: Final = 120
+_MARKUP: Final = re.compile(r"\*\*|`+")
 _STATUS_OF_PHASE: Final = {"Succeeded": "succeeded", "Cancelled": "cancelled"}
 _PHASE_OF_STATUS: Final = {"succeeded": "Succeeded", "failed": "Failed", "cancelled": "Cancelled"}
 DELETED: Final = "Deleted"
@@ -92,9 +94,10 @@ def conditions_of(resource: Resource) -> list[Condition]:
 
 
 def label_of(name: str, task: str) -> str:
-    """What a person calls the Run: the first line of its task, else its name."""
+    """What a person calls the Run: the first line of its task without its markup, else its name."""
     first = next((line for line in task.splitlines() if line.strip()), "")
-    return one_line(first.lstrip("# ") or name, _LABEL_MAX_CHARS) or name
+    plain = _MARKUP.sub("", first.lstrip("#> "))
+    return one_line(plain or name, _LABEL_MAX_CHARS) or name
 
 
 def line_of(name: str, label: str, message: str, summary: str) -> str:

@@ -61,6 +61,7 @@ def test_the_configuration_is_read_from_the_file_the_environment_names(
         ("n", "\n  \n# Fix the parser\nmore", "Fix the parser"),
         ("n", "\x1b[2J\u202etask\r\n", "[2J\u202etask"),
         ("n", "   ", "n"),
+        ("n", "Make **all** of `snake_case` pass", "Make all of snake_case pass"),
         ("n", "x" * 500, "x" * 119 + "…"),
     ],
 )

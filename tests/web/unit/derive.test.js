@@ -6,6 +6,7 @@ import { declare, foldAll } from "../../../web/src/fold.js";
 import { createLabels, humanised } from "../../../web/src/labels.js";
 import { guildModel, newModel } from "../../../web/src/model.js";
 import { activityRows, honestyNotes, nextError, parseFilter, waiting } from "../../../web/src/derive/activity.js";
+import { subtitleOf, titleOf } from "../../../web/src/derive/title.js";
 import { deriveCostStrip, newestLedger } from "../../../web/src/derive/cost.js";
 import { edgeStats } from "../../../web/src/derive/edges.js";
 import { layoutGraph } from "../../../web/src/derive/graph.js";
@@ -116,6 +117,16 @@ test("cost strip: what the gateway booked since the ledger was fetched leads", (
   assert.deepEqual([newer.totals.tokens, newer.totals.costMicroUSD, newer.scripted], [40, 700, true]);
   assert.equal(newestLedger(null, null), null);
   assert.equal(newestLedger(null, { calls: 0, tokens: 0 }).totals.calls, 0);
+});
+
+test("a Run is called by what it came to, until then by what it was asked; nothing is said twice", () => {
+  const asked = { name: "n", label: "Fix it", task: "Fix it\nnow" };
+  assert.deepEqual([titleOf({ ...asked, phase: "Running" }), subtitleOf({ ...asked, phase: "Running" })], ["Fix it", ""]);
+  const done = { ...asked, phase: "Succeeded", summary: "Fixed it" };
+  assert.deepEqual([titleOf(done), subtitleOf(done)], ["Fixed it", "Fix it"]);
+  const failed = { ...asked, phase: "Failed", summary: "No budget left" };
+  assert.deepEqual([titleOf(failed), subtitleOf(failed)], ["Fix it", "No budget left"]);
+  assert.equal(titleOf(null, "team.fix"), "team.fix");
 });
 
 test("the graph is the whole Guild, placed without overlap, the same at every event, wide and narrow", () => {

@@ -3,6 +3,7 @@ import { h } from "../h.js";
 import { numberOr, table, text } from "../safe.js";
 import { statusOfPhase } from "../labels.js";
 import { dayAndTime, duration, money, plural, secondsBetween, UNKNOWN } from "../format.js";
+import { subtitleOf, titleOf } from "../derive/title.js";
 import { formatRoute } from "../router.js";
 import { Go, MoreHistory, ToggleHistoryRow } from "../actions.js";
 import { Prose } from "./prose.js";
@@ -92,8 +93,7 @@ function Rows(state, store) {
 function Row(state, run, store) {
   const open = state.history.open === run.uid;
   const changes = numberOr(run.changes?.files);
-  const label = run.label || run.name;
-  const said = run.summary || firstLine(run.task);
+  const said = subtitleOf(run);
   const took = run.startedAt ? duration(secondsBetween(run.startedAt, run.endedAt, state.nowMs)) : UNKNOWN;
   return h(
     "li",
@@ -114,8 +114,8 @@ function Row(state, run, store) {
           Icon("chevron", 14),
           Status(statusOfPhase(run.phase), state.labels.phase(run.phase)),
           h("span", { class: "history-what" }, [
-            h("strong", {}, text(label, 200)),
-            said !== label && h("span", { class: "history-summary" }, text(said, 200)),
+            h("strong", {}, text(titleOf(run), 200)),
+            said !== "" && h("span", { class: "history-summary" }, text(said, 200)),
           ]),
           h("span", { class: "history-guild" }, text(run.guild || UNKNOWN, 60)),
           h("span", { class: "history-num" }, took),
@@ -128,8 +128,6 @@ function Row(state, run, store) {
     ],
   );
 }
-
-const firstLine = (task) => String(task ?? "").split("\n", 1)[0];
 
 function Opened(state, run, store) {
   const detail = state.history.details[run.uid];

@@ -4,6 +4,7 @@ import { listOf, table, text } from "../safe.js";
 import { CloseModal, ConfirmAct, Copy, DownloadPatch, Go, ModalMessage } from "../actions.js";
 import { duration, plural, secondsBetween } from "../format.js";
 import { deriveCostStrip, newestLedger } from "../derive/cost.js";
+import { titleOf } from "../derive/title.js";
 import { Prose } from "./prose.js";
 import { Button, Chip, inputValue, Status } from "./parts.js";
 
@@ -26,7 +27,7 @@ export function Modal(state, store) {
         h("header", { class: "modal-head" }, [
           h("div", {}, [
             state.modal.kind !== "keys" &&
-              h("p", { class: "modal-run" }, text(state.run.summary?.label || state.route.runId, 120)),
+              h("p", { class: "modal-run" }, text(titleOf(state.run.summary, state.route.runId), 200)),
             h("h2", { id: "modal-title" }, title),
           ]),
           Button({ action: CloseModal, icon: "close", label: "Close", hideText: true, tone: "quiet" }),

@@ -3,6 +3,7 @@ import { h } from "../h.js";
 import { table, text } from "../safe.js";
 import { deriveNowCaption } from "../derive/now.js";
 import { deriveCostStrip, newestLedger } from "../derive/cost.js";
+import { titleOf } from "../derive/title.js";
 import { honestyNotes, waiting } from "../derive/activity.js";
 import { statusOfPhase } from "../labels.js";
 import { timeOfDay, dayAndTime } from "../format.js";
@@ -18,7 +19,7 @@ export function RunHeader(state) {
   const status = run.status === "pending" && summary ? statusOfPhase(summary.phase) : run.status;
   return h("section", { class: "run-head", "aria-label": "Run" }, [
     h("div", { class: "run-title" }, [
-      h("h1", {}, text(summary?.label || state.route.runId, 120)),
+      h("h1", {}, text(titleOf(summary, state.route.runId), 200)),
       Status(status, status === "pending" && summary ? state.labels.phase(summary.phase) : state.labels.status(status)),
       h(
         "span",

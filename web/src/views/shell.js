@@ -1,4 +1,5 @@
 // The frame around every screen: top bar, sign-in, toast, keys help.
+import { subtitleOf, titleOf } from "../derive/title.js";
 import { h } from "../h.js";
 import { table, text } from "../safe.js";
 import { statusOfPhase } from "../labels.js";
@@ -104,12 +105,12 @@ function RunPicker(state) {
       runId === "" && h("option", { value: "", key: "none" }, "Choose a run…"),
       runId !== "" &&
         !listed &&
-        h("option", { value: runId, key: runId, selected: true }, text(state.run.summary?.label || runId, 80)),
+        h("option", { value: runId, key: runId, selected: true }, text(titleOf(state.run.summary, runId), 200)),
       ...items.map((run) =>
         h(
           "option",
           { value: text(run.id, 320), key: text(run.uid, 80), selected: run.id === runId },
-          `${text(run.label || run.name, 60)} — ${state.labels.phase(run.phase)}`,
+          `${text(titleOf(run), 60)} — ${state.labels.phase(run.phase)}`,
         ),
       ),
     ]),
@@ -221,7 +222,7 @@ const LandingRow = (state, run) =>
   h("li", { key: text(run.uid, 80) }, [
     h("a", { href: formatRoute({ screen: "watch", runId: run.id }), class: "landing-row" }, [
       Status(statusOfPhase(run.phase), state.labels.phase(run.phase)),
-      h("strong", {}, text(run.label || run.name, 80)),
-      h("span", { class: "hint" }, text(run.summary || run.task, 160)),
+      h("strong", {}, text(titleOf(run), 200)),
+      h("span", { class: "hint" }, text(subtitleOf(run), 160)),
     ]),
   ]);

@@ -1,0 +1,14 @@
+// What a Run is called wherever it is named: what it came to once it succeeded, until then what it was asked.
+
+/** The title of a RunSummary (or of none): plain text, `fallback` when it says nothing. */
+export function titleOf(summary, fallback = "") {
+  if (summary?.phase === "Succeeded" && summary.summary) return summary.summary;
+  return summary?.label || summary?.name || fallback;
+}
+
+/** The second line beside a title: the one of summary, label and task that the title has not said yet. */
+export function subtitleOf(summary) {
+  const title = titleOf(summary);
+  const firstLine = String(summary?.task ?? "").split("\n", 1)[0];
+  return [summary?.summary, summary?.label, firstLine].find((line) => line && line !== title) ?? "";
+}
