@@ -32,7 +32,7 @@ def values(images: dict[str, str]) -> dict[str, object]:
         "images": {**refs, "sandbox": images["sandbox-python"], "pullPolicy": "IfNotPresent"},
         "runNamespaces": [NAMESPACE],
         "createRunNamespaces": True,
-        "runs": {"sealWaitSeconds": 20, "maxConcurrent": 30},
+        "runs": {"sealWaitSeconds": 20, "maxConcurrent": 12},
         "isolation": {"timeoutSeconds": 20},
         "gateway": {"scenarios": {path.name: path.read_text() for path in files}},
     }
