@@ -69,6 +69,8 @@ def _try_again(decision: Decision, pod: PodRecord | None, reason: Reason) -> boo
 
 def give_up(decision: Decision, pod: PodRecord | None, end: Outcome) -> None:
     """Ends the attempt, and the Run with it unless another attempt may follow."""
+    if end.reason == "IsolationNotEnforced":
+        decision.draft.set("IsolationVerified", "False", "IsolationNotEnforced", end.message)
     began = executor_began(pod) or bool(decision.draft.attempt.get("startTime"))
     may_retry = end.retry and end.reason in RETRYABLE_REASONS and not began and not decision.run.cancelled
     if may_retry and _try_again(decision, pod, end.reason):

@@ -171,6 +171,12 @@ def test_every_way_a_pod_ends(case: str, pod: PodRecord, expected: tuple[str, st
     assert kit.condition(done, "Running")["status"] == "False"
 
 
+def test_isolation_that_is_not_enforced_is_said_on_its_own_condition() -> None:
+    answered = prepared(kit.ended(kit.prepare_says("not_enforced", "canary answered"), 3, "Error"))
+    said = kit.condition(look(answered, seconds=30), "IsolationVerified")
+    assert (said["status"], said["reason"]) == ("False", "IsolationNotEnforced")
+
+
 def test_three_restarts_of_the_workshop_are_borne() -> None:
     calm = {"prepare": kit.PREPARED, "executor": kit.running(), "workshop": ContainerRecord("running", restarts=3)}
     assert "False" not in kit.verdict(look(kit.pod(containers=calm)))
