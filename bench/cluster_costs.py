@@ -7,7 +7,6 @@ Counts come from the API server's audit log, times from stamps of one clock. Run
 
 import json
 import statistics
-import subprocess
 import sys
 import time
 from collections import Counter
@@ -18,10 +17,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 sys.path[0] = str(ROOT / "tests")
 
-from conftest import values  # noqa: E402
-from support.cluster import Cluster, running  # noqa: E402
-from support.crds import install_crds  # noqa: E402
-from support.installation import CONTROL, NAMESPACE, Installation, one_role_guild, port_forward, run_manifest  # noqa: E402
+from conftest import install  # noqa: E402
+from support.cluster import running  # noqa: E402
+from support.installation import NAMESPACE, Installation, one_role_guild, port_forward, run_manifest  # noqa: E402
 
 PLAIN = "plain-job"
 
@@ -29,20 +27,6 @@ PLAIN = "plain-job"
 def stamp(text: str) -> float:
     """Seconds since the epoch of an RFC 3339 stamp."""
     return datetime.fromisoformat(text).timestamp()
-
-
-def installed(cluster: Cluster) -> Installation:
-    """The chart, as the tests install it."""
-    built = subprocess.run(
-        [sys.executable, ROOT / "images" / "build.py", "--load", "--json"], capture_output=True, text=True, check=True
-    )
-    here = Installation(cluster, {name: image["ref"] for name, image in json.loads(built.stdout).items()})
-    install_crds(cluster)
-    chart = [str(ROOT / "charts" / "guildhall"), "-n", CONTROL, "--create-namespace", "--wait", "-f", "-"]
-    here.tool("helm", "upgrade", "--install", "guildhall", *chart, stdin=json.dumps(values(here.images)))
-    here.kubectl("-n", NAMESPACE, "apply", "-f", str(ROOT / "examples" / "demo" / "viewer.yaml"))
-    here.token = here.kubectl("-n", NAMESPACE, "create", "token", "demo-viewer", "--duration", "1h").strip()
-    return here
 
 
 def writes_of(events: list[dict[str, Any]], uid: str, name: str) -> list[dict[str, Any]]:
@@ -116,7 +100,7 @@ def plain_job(here: Installation, number: int) -> int:
 
 def main() -> int:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
-    here = installed(running())
+    here = install(running())
     with port_forward(here.environment, "guildhall-api", 80) as url:
         here.url = url
         one_run(here, 0)

@@ -38,9 +38,8 @@ def values(images: dict[str, str]) -> dict[str, object]:
     }
 
 
-@pytest.fixture(scope="session")
-def installation(cluster: Cluster) -> Iterator[Installation]:
-    """Guildhall installed from its chart; reused and upgraded if it is there already."""
+def install(cluster: Cluster) -> Installation:
+    """Installs (or upgrades) the chart with images of this checkout, and a viewer with a token."""
     here = Installation(cluster, _images())
     install_crds(cluster)
     wait = ("-n", CONTROL, "--create-namespace", "--wait", "--timeout", "180s")
@@ -50,6 +49,13 @@ def installation(cluster: Cluster) -> Iterator[Installation]:
     )
     here.kubectl("-n", NAMESPACE, "apply", "-f", str(ROOT / "examples" / "demo" / "viewer.yaml"))
     here.token = here.kubectl("-n", NAMESPACE, "create", "token", "demo-viewer", "--duration", "4h").strip()
+    return here
+
+
+@pytest.fixture(scope="session")
+def installation(cluster: Cluster) -> Iterator[Installation]:
+    """Guildhall installed from its chart; reused and upgraded if it is there already."""
+    here = install(cluster)
     with port_forward(here.environment, "guildhall-api", 80) as url:
         here.url = url
         yield here

@@ -3,7 +3,6 @@
 All Runs are applied at once and each test waits for its own, so that one's failure must not touch another's.
 """
 
-import base64
 import json
 import os
 import tarfile
@@ -13,7 +12,7 @@ from typing import Any
 
 import pytest
 from guildhall_contracts import limits
-from support.installation import NAMESPACE, Installation, condition, one_role_guild, run_manifest
+from support.installation import NAMESPACE, Installation, archive_map, condition, one_role_guild, run_manifest
 
 pytestmark = pytest.mark.cluster
 
@@ -40,11 +39,6 @@ RUNS: dict[str, dict[str, Any]] = {
 }
 
 
-def config_map(name: str, archive: bytes) -> dict[str, Any]:
-    data = {"workspace.tar.gz": base64.b64encode(archive).decode()}
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "binaryData": data}
-
-
 def bomb(size: int) -> bytes:
     """A small archive of one file of `size` zeros."""
     compressor = zlib.compressobj(9, zlib.DEFLATED, 31)
@@ -63,7 +57,7 @@ def create_sources(here: Installation) -> None:
     for name, archive in {"no-archive": os.urandom(2_000), "bomb": large}.items():
         here.delete("configmap", name)
         # Created, not applied: kubectl would copy it into an annotation, which is too small.
-        here.kubectl("-n", NAMESPACE, "create", "-f", "-", stdin=json.dumps(config_map(name, archive)))
+        here.kubectl("-n", NAMESPACE, "create", "-f", "-", stdin=json.dumps(archive_map(name, archive)))
 
 
 @pytest.fixture(scope="module")

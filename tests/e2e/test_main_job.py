@@ -1,6 +1,5 @@
 """The main job: three roles repair a real package; the patch is proven with nothing of Guildhall's."""
 
-import base64
 import io
 import json
 import subprocess
@@ -12,20 +11,11 @@ from typing import Any
 import pytest
 from guildhall_api.fold import fold_all
 from guildhall_contracts.events import decode_event
-from support.installation import NAMESPACE, ROOT, Installation, condition, run_manifest
+from support.installation import NAMESPACE, ROOT, Installation, archive_map, condition, run_manifest
 
 pytestmark = pytest.mark.cluster
 DEMO = ROOT / "examples" / "demo"
 TASK = "The test-suite of this package fails. Find the fault, repair it, and show that the whole suite passes."
-
-
-def config_map(name: str, archive: bytes) -> dict[str, Any]:
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": {"name": name},
-        "binaryData": {"workspace.tar.gz": base64.b64encode(archive).decode()},
-    }
 
 
 def flipped(archive: bytes, path: str, old: bytes, new: bytes) -> bytes:
@@ -56,7 +46,7 @@ def finished(installation: Installation, archive: bytes) -> dict[str, Any]:
     """The demo's Run, once, to its end."""
     installation.kubectl("-n", NAMESPACE, "apply", "-f", str(DEMO / "guild.yaml"))
     installation.delete("run", "main-job")
-    installation.apply(config_map("cachetools-broken", archive))
+    installation.apply(archive_map("cachetools-broken", archive))
     workspace = {"archive": {"configMap": "cachetools-broken"}}
     installation.apply(run_manifest("main-job", task=TASK, workspace=workspace, budget={"costMicroUSD": 2_000_000}))
     return installation.wait_done("main-job", 180)
@@ -129,7 +119,7 @@ def test_one_flipped_byte_ends_the_run_with_both_texts(
     name = "one-byte-off"
     installation.delete("run", name)
     other = flipped(archive, "src/cachetools/__init__.py", b"Mark as recently used", b"Mark as recently usee")
-    installation.apply(config_map(name, other))
+    installation.apply(archive_map(name, other))
     installation.apply(run_manifest(name, task=TASK, workspace={"archive": {"configMap": name}}))
     run = installation.wait_done(name, 180)
     done = condition(run, "Succeeded")

@@ -1,5 +1,6 @@
 """Guildhall installed on the test cluster from its own chart and images: what cluster and end-to-end tests act on."""
 
+import base64
 import contextlib
 import http.client
 import json
@@ -172,6 +173,12 @@ def run_manifest(name: str, **spec: Any) -> dict[str, Any]:
         "metadata": {"name": name, "namespace": NAMESPACE},
         "spec": {"task": "Do what the scenario says.", **body},
     }
+
+
+def archive_map(name: str, archive: bytes) -> dict[str, Any]:
+    """A ConfigMap that holds a workspace's archive."""
+    data = {"workspace.tar.gz": base64.b64encode(archive).decode()}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}, "binaryData": data}
 
 
 def one_role_guild(scenario: str, *tools: str) -> dict[str, Any]:
