@@ -61,7 +61,9 @@ def test_a_live_run_is_watched_to_its_result(page: Page, installation: Installat
     page.screenshot(path=SHOTS / "watch-live.png")
     visible = page.locator("main").get_by_text
     expect(visible(re.compile("^Succeeded")).first).to_be_visible(timeout=30_000)
-    expect(visible("Five files were asked for").first).to_be_visible()
+    result = page.get_by_role("dialog", name="Result")
+    expect(result.get_by_text("Five files were asked for")).to_be_visible()
+    expect(result.get_by_text("4 changed files")).to_be_visible()
     assert graph.count() == drawn_before, "nodes are drawn once and stay"
     page.screenshot(path=SHOTS / "watch-done.png")
 
