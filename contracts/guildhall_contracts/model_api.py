@@ -12,7 +12,7 @@ from pydantic import Field, TypeAdapter
 
 from guildhall_contracts import limits
 from guildhall_contracts.approvals import ApprovalDecision
-from guildhall_contracts.base import ArgumentsText, BlobText, EventText, Record, RoleName, Sha256, ToolName
+from guildhall_contracts.base import ArgumentsText, BlobText, EventText, Record, RoleName, Sha256, ToolName, within_bytes
 from guildhall_contracts.content import Block
 from guildhall_contracts.errors import ErrorInfo, ErrorKind
 from guildhall_contracts.guild import GatewayModel
@@ -50,9 +50,16 @@ class UserMessage(Record):
     content: list[Block] = Field(min_length=1, max_length=64)
 
 
+CarryText = Annotated[str, Field(max_length=limits.MODEL_CARRY_MAX_BYTES), within_bytes(limits.MODEL_CARRY_MAX_BYTES)]
+"""What a provider wants back with its own message (reasoning, signatures): opaque to all but the gateway."""
+
+
 class AssistantMessage(Record):
+    """A reply of the model as it goes back to it; `carry` is the reply's, unchanged."""
+
     kind: Literal["assistant"] = "assistant"
     text: BlobText = ""
+    carry: CarryText = ""
     tool_calls: list[ToolCall] = Field(default_factory=list, max_length=limits.TOOL_CALLS_PER_REPLY_MAX_COUNT)
 
 
@@ -110,6 +117,7 @@ class ModelReply(Record):
     text: BlobText = ""
     tool_calls: list[ToolCall] = Field(default_factory=list, max_length=limits.TOOL_CALLS_PER_REPLY_MAX_COUNT)
     stop_reason: StopReason
+    carry: CarryText = ""
     usage: CallUsage
     cost_micro_usd: int | None = Field(None, ge=0)
     model: GatewayModel
@@ -168,10 +176,18 @@ class MailboxPage(Record):
     resend_from: int | None = Field(None, ge=1)
 
 
+BUDGET_CONTINUE: Final = "continue"
+"""The answer to a question of kind `budget` that raises the Run's limits; any other text leaves them."""
+
+
 class AskedItem(Record):
-    """`PUT /v1/questions/{id}` and its withdrawal by DELETE: what a person is asked, so that status can say so."""
+    """`PUT /v1/questions/{id}` and its withdrawal by DELETE: what a person is asked, so that status can say so.
+
+    `budget`: the Run stopped at its own limit; the answer `continue` lets it spend once more what it was given.
+    """
 
     id: ItemId
+    kind: Literal["question", "budget"] = "question"
     role: RoleName
     text: str = Field(max_length=16_384)
     expires_seconds: int = Field(ge=1, le=7 * 24 * 3600)

@@ -170,6 +170,7 @@ class RunStatus(Record):
     guild: str | None = Field(None, max_length=limits.NAME_MAX_CHARS)
     guild_digest: Sha256 | None = None
     entry_role: RoleName | None = None
+    budget: Budget | None = None  # as the snapshot has it: what executor and gateway both go by
     attempts: list[Attempt] = Field(default_factory=list, max_length=limits.ATTEMPTS_MAX_COUNT)
     start_time: str | None = Field(None, max_length=32)
     completion_time: str | None = Field(None, max_length=32)

@@ -9,7 +9,7 @@ from typing import Final
 
 from guildhall_contracts.canonical import digest
 from guildhall_contracts.conditions import Reason
-from guildhall_contracts.guild import GuildSpec, guild_problems
+from guildhall_contracts.guild import GuildSpec, guild_problems, resolved_budget
 from guildhall_contracts.run import RunSpec
 from pydantic import ValidationError
 
@@ -214,6 +214,8 @@ def _accepted(decision: Decision) -> tuple[RunSpec, GuildSpec] | None:
     frozen = decision.observed.frozen
     decision.draft.fields["guildDigest"] = frozen.guild_digest if frozen else digest(guild)
     decision.draft.fields["entryRole"] = guild.entry_role
+    budget = frozen.budget if frozen else resolved_budget(spec.budget, guild.defaults)
+    decision.draft.fields["budget"] = budget.to_wire()
     return spec, guild
 
 

@@ -19,6 +19,7 @@ OWNED_FIELDS: Final = (
     "guild",
     "guildDigest",
     "entryRole",
+    "budget",
     "attempts",
     "startTime",
     "completionTime",
