@@ -5,11 +5,13 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from guildhall_contracts import limits
+from guildhall_contracts.awaiting import AwaitingApproval, AwaitingQuestion
 from guildhall_contracts.base import Name, Record, Sha256, Summary, Uid
 from guildhall_contracts.conditions import Condition, Phase, Reason
 from guildhall_contracts.events import ChangedFile, Unreadable
 from guildhall_contracts.guild import GuildSpec, ResolvedRole
 from guildhall_contracts.interaction import InteractionModel
+from guildhall_contracts.intervention import ItemId
 from guildhall_contracts.model_api import LedgerView
 from guildhall_contracts.run import Changes, RunSpec, Usage
 
@@ -101,20 +103,61 @@ class CreatedRun(Record):
 
 
 class InterruptBody(Record):
+    """`key` makes a repeated request harmless: the same person, Run, intent and key are one interrupt."""
+
     intent: Literal["inquire", "redirect", "abort"]
     message: str = Field("", max_length=4_096)
+    key: str = Field("", max_length=64)
 
 
 class AnswerBody(Record):
     run: RunId
-    question_id: str = Field(min_length=1, max_length=64)
+    question_id: ItemId
     text: str = Field(min_length=1, max_length=16_384)
 
 
+class DecideBody(Record):
+    """A yes or no to exactly the arguments whose hash this is."""
+
+    run: RunId
+    approval_id: ItemId
+    arguments_hash: Sha256
+    decision: Literal["approve", "deny"]
+
+
+class Waiting(Record):
+    """In which Run something waits, and whether the caller may act on it."""
+
+    run: RunId
+    uid: Uid
+    label: str = Field(max_length=limits.NAME_MAX_CHARS)
+    may: bool
+
+
+class QuestionView(Waiting):
+    question: AwaitingQuestion
+
+
+class ApprovalView(Waiting):
+    approval: AwaitingApproval
+
+
+class QuestionPage(Record):
+    questions: list[QuestionView] = Field(default_factory=list, max_length=limits.AWAITING_MAX_COUNT)
+
+
+class ApprovalPage(Record):
+    approvals: list[ApprovalView] = Field(default_factory=list, max_length=limits.AWAITING_MAX_COUNT)
+
+
 class Accepted(Record):
-    """An act was recorded; it is shown as fact only when it returns as an event."""
+    """An act was recorded (`uid`: the Intervention's); it is shown as fact only when it returns as an event.
+
+    `state`: where the Intervention stood when the api answered; absent while the gateway has not said."""
 
     id: str
+    uid: Uid | Literal[""] = ""
+    state: Literal["Delivered", "Consumed"] | None = None
 
 
 class SignIn(Record):

@@ -190,6 +190,10 @@ class AskedItem(Record):
     kind: Literal["question", "budget"] = "question"
     role: RoleName
     text: str = Field(max_length=16_384)
+    context: str = Field("", max_length=16_384)
+    options: list[Annotated[str, Field(max_length=limits.EVENT_TITLE_MAX_CHARS)]] = Field(
+        default_factory=list, max_length=limits.QUESTION_OPTIONS_MAX_COUNT
+    )
     expires_seconds: int = Field(ge=1, le=7 * 24 * 3600)
 
 

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 from guildhall_contracts import (
     api,
     approvals,
+    awaiting,
     conditions,
     content,
     errors,
@@ -40,6 +41,7 @@ SECTIONS: Final = (
     Section("InteractionModel", "fold of the LogEvents, in the api and in the console", (interaction,)),
     Section("Model api", "executor ↔ gateway", (model_api, content, policy, approvals)),
     Section("Workshop frames", "executor ↔ workshop, over a Unix socket", (frames,)),
+    Section("People", "gateway → api → console", (awaiting,)),
     Section("Api", "api ↔ console and scripts", (api,)),
 )
 
