@@ -88,7 +88,8 @@ def local_stages() -> list[Stage]:
 
 
 def cluster_stages() -> list[Stage]:
-    up, mine = [sys.executable, str(CLUSTER), "up", "--yes"], ("-m", "cluster")
+    up = [sys.executable, str(CLUSTER), "up", "--yes"]
+    everywhere = ("tests/cluster", "tests/unit", "tests/chart", "tests/security", "tests/e2e", f"--ignore={CYCLE}")
     cycle = pytest_stage("cluster-down", CYCLE, workers="0")
     cycle.env["GUILDHALL_CLUSTER_CYCLE"] = "1"
     return [
@@ -96,17 +97,9 @@ def cluster_stages() -> list[Stage]:
         cycle,
         Stage("images", [".venv/bin/python", "images/build.py", "--load"], 1500, vital=True),
         pytest_stage(
-            "cluster",
-            "tests/cluster",
-            "tests/unit",
-            "tests/chart",
-            f"--ignore={CYCLE}",
-            *mine,
-            workers="0",
-            seconds=2400,
-        ),
-        pytest_stage("security-cluster", "tests/security", *mine, workers="0", seconds=2400),
-        pytest_stage("e2e", "tests/e2e", workers="0", seconds=2400),
+            "cluster", *everywhere, "-m", "cluster and not alone", "--dist", "loadgroup", workers="5", seconds=2400
+        ),  # its tests wait more than they compute
+        pytest_stage("cluster-alone", *everywhere, "-m", "cluster and alone", workers="0"),
     ]
 
 
@@ -229,7 +222,7 @@ def main() -> int:
     outcomes = run_all([Stage("setup", ["scripts/setup.sh"], vital=True), *lint_stages(), *local_stages()])
     problem = cluster_problem()
     if not only.fast and problem:
-        missing.append(f"cluster, security-cluster, e2e: {problem}")
+        missing.append(f"everything on a cluster: {problem}")
     elif not only.fast:
         outcomes += run_all(cluster_stages())
     return summary(outcomes, missing)

@@ -1,6 +1,9 @@
-"""Fixtures that several kinds of test share."""
+"""Fixtures that several kinds of test share, and how tests are spread over workers."""
 
+import contextlib
+import fcntl
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,9 +15,25 @@ from support.cluster_fixture import cluster, namespace
 from support.crds import install_crds
 from support.installation import CONTROL, NAMESPACE, ROOT, Installation, port_forward
 
-__all__ = ["cluster", "installation", "namespace"]
+__all__ = ["cluster", "installation", "namespace", "own_installation"]
 
 SCENARIOS = (ROOT / "examples" / "scenarios", ROOT / "tests" / "e2e" / "scenarios")
+INSTALL_LOCK = Path("/tmp/guildhall-tests-install.lock")  # shared by every worker of every run
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With `--dist loadgroup` a file stays on one worker, for it shares fixtures; slow files begin first."""
+    for item in items:
+        if item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+
+
+@contextlib.contextmanager
+def one_at_a_time() -> Iterator[None]:
+    with INSTALL_LOCK.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def _images() -> dict[str, str]:
@@ -24,13 +43,13 @@ def _images() -> dict[str, str]:
     return {name: image["ref"] for name, image in json.loads(built.stdout).items()}
 
 
-def values(images: dict[str, str]) -> dict[str, object]:
+def values(images: dict[str, str], runs: str = NAMESPACE) -> dict[str, object]:
     """Chart values for the tests: one run namespace, every scenario there is."""
     files: list[Path] = [path for folder in SCENARIOS for path in sorted(folder.glob("*.yaml"))]
     refs = {name: images[name] for name in ("operator", "gateway", "api", "executor", "workshop")}
     return {
         "images": {**refs, "sandbox": images["sandbox-python"], "pullPolicy": "IfNotPresent"},
-        "runNamespaces": [NAMESPACE],
+        "runNamespaces": [runs],
         "createRunNamespaces": True,
         "runs": {"sealWaitSeconds": 20, "maxConcurrent": 12},
         "isolation": {"timeoutSeconds": 20},
@@ -38,24 +57,38 @@ def values(images: dict[str, str]) -> dict[str, object]:
     }
 
 
-def install(cluster: Cluster) -> Installation:
+def install(cluster: Cluster, control: str = CONTROL, runs: str = NAMESPACE) -> Installation:
     """Installs (or upgrades) the chart with images of this checkout, and a viewer with a token."""
-    here = Installation(cluster, _images())
-    install_crds(cluster)
-    wait = ("-n", CONTROL, "--create-namespace", "--wait", "--timeout", "180s")
-    chart = str(ROOT / "charts" / "guildhall")
-    here.tool(
-        "helm", "upgrade", "--install", "guildhall", chart, *wait, "-f", "-", stdin=json.dumps(values(here.images))
-    )
-    here.kubectl("-n", NAMESPACE, "apply", "-f", str(ROOT / "examples" / "demo" / "viewer.yaml"))
-    here.token = here.kubectl("-n", NAMESPACE, "create", "token", "demo-viewer", "--duration", "4h").strip()
+    with one_at_a_time():
+        here = Installation(cluster, _images(), control=control, namespace=runs)
+        install_crds(cluster)
+        wait = ("-n", control, "--create-namespace", "--wait", "--timeout", "180s")
+        chart, given = str(ROOT / "charts" / "guildhall"), json.dumps(values(here.images, runs))
+        here.tool("helm", "upgrade", "--install", "guildhall", chart, *wait, "-f", "-", stdin=given)
+    here.kubectl("-n", runs, "apply", "-f", str(ROOT / "examples" / "demo" / "viewer.yaml"))
+    here.token = here.kubectl("-n", runs, "create", "token", "demo-viewer", "--duration", "4h").strip()
     return here
 
 
 @pytest.fixture(scope="session")
 def installation(cluster: Cluster) -> Iterator[Installation]:
-    """Guildhall installed from its chart; reused and upgraded if it is there already."""
+    """Guildhall installed from its chart; reused and upgraded if it is there already, by every worker."""
     here = install(cluster)
     with port_forward(here.environment, "guildhall-api", 80) as url:
         here.url = url
         yield here
+
+
+@pytest.fixture(scope="module")
+def own_installation(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Installation]:
+    """A release nobody else uses, for tests that kill or fill what others need; removed afterwards."""
+    stem = request.module.__name__.rpartition("test_")[2].replace("_", "-")[:24]
+    word = f"{stem}-{os.environ.get('PYTEST_XDIST_WORKER', 'gw')}"
+    here = install(cluster, f"{word}-system", f"{word}-runs")
+    try:
+        with port_forward(here.environment, "guildhall-api", 80, here.control) as url:
+            here.url = url
+            yield here
+    finally:
+        here.tool("helm", "uninstall", "guildhall", "-n", here.control, "--wait", check=False)
+        here.kubectl("delete", "namespace", here.control, here.namespace, "--ignore-not-found", "--wait=false")

@@ -101,6 +101,7 @@ def test_network_policy_refuses_what_answered_before(cluster: Cluster, namespace
         assert _fetch(cluster, namespace, foe) == ""
 
 
+@pytest.mark.alone
 def test_policy_stops_binding_while_the_enforcer_is_off(cluster: Cluster, namespace: str) -> None:
     friend, foe = _stage(cluster, namespace)
     cluster.apply(_egress_only_to("friend"), namespace=namespace)

@@ -75,8 +75,8 @@ def test_workshop_s_binary_runs_in_an_image_of_busybox_alone(
     said = _output(cluster, namespace, built["workshop"]["ref"], ["/guildhall-workshop", "version"])
     assert said.startswith("guildhall-workshop ")
     assert cluster.kubectl("delete", "pod", "look", "-n", namespace, "--now")
-    only = _output(cluster, namespace, built["busybox"]["ref"], ["sh", "-c", "id -u; ls /bin | wc -l; test -e /lib; echo $?"])
-    user, programs, lib_missing = only.split()
+    look = ["sh", "-c", "id -u; ls /bin | wc -l; test -e /lib; echo $?"]
+    user, programs, lib_missing = _output(cluster, namespace, built["busybox"]["ref"], look).split()
     assert user == "10002"
     assert int(programs) > 100
     assert lib_missing == "1", "nothing but busybox is there"

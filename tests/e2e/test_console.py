@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Browser, Page, expect
 from support.browser import browser_at, missing
-from support.installation import NAMESPACE, ROOT, Installation, one_role_guild, run_manifest
+from support.installation import ROOT, Installation, one_role_guild, run_manifest
 
 pytestmark = [pytest.mark.cluster, pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing() or "-")]
 
@@ -51,7 +51,7 @@ def test_a_live_run_is_watched_to_its_result(page: Page, installation: Installat
     sign_in(page, installation)
     installation.apply(run_manifest(name, guild=one_role_guild("slow", "write_file", "run_shell")))
     installation.wait_run(name, lambda run: run.get("status", {}).get("phase") == "Running", 60)
-    page.goto(f"{HOME}/#/runs/{NAMESPACE}.{name}")
+    page.goto(f"{HOME}/#/runs/{installation.namespace}.{name}")
     graph = page.locator("svg .graph-node")
     expect(graph.first).to_be_visible(timeout=15_000)
     drawn_before = graph.count()

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from guildhall_contracts import limits
-from support.installation import NAMESPACE, Installation, archive_map, condition, one_role_guild, run_manifest
+from support.installation import Installation, archive_map, condition, one_role_guild, run_manifest
 
 pytestmark = pytest.mark.cluster
 
@@ -57,7 +57,7 @@ def create_sources(here: Installation) -> None:
     for name, archive in {"no-archive": os.urandom(2_000), "bomb": large}.items():
         here.delete("configmap", name)
         # Created, not applied: kubectl would copy it into an annotation, which is too small.
-        here.kubectl("-n", NAMESPACE, "create", "-f", "-", stdin=json.dumps(archive_map(name, archive)))
+        here.kubectl("-n", here.namespace, "create", "-f", "-", stdin=json.dumps(archive_map(name, archive)))
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from guildhall_api.fold import fold_all
 from guildhall_contracts.events import decode_event
-from support.installation import NAMESPACE, ROOT, Installation, archive_map, condition, run_manifest
+from support.installation import ROOT, Installation, archive_map, condition, run_manifest
 
 pytestmark = pytest.mark.cluster
 DEMO = ROOT / "examples" / "demo"
@@ -44,7 +44,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 @pytest.fixture(scope="module")
 def finished(installation: Installation, archive: bytes) -> dict[str, Any]:
     """The demo's Run, once, to its end."""
-    installation.kubectl("-n", NAMESPACE, "apply", "-f", str(DEMO / "guild.yaml"))
+    installation.kubectl("-n", installation.namespace, "apply", "-f", str(DEMO / "guild.yaml"))
     installation.delete("run", "main-job")
     installation.apply(archive_map("cachetools-broken", archive))
     workspace = {"archive": {"configMap": "cachetools-broken"}}
@@ -55,13 +55,13 @@ def finished(installation: Installation, archive: bytes) -> dict[str, Any]:
 def test_it_succeeds_and_says_so(installation: Installation, finished: dict[str, Any]) -> None:
     assert condition(finished, "Succeeded")["status"] == "True", installation.story("main-job")
     assert condition(finished, "IsolationVerified")["status"] == "True"
-    row = installation.kubectl("-n", NAMESPACE, "get", "run", "main-job")
+    row = installation.kubectl("-n", installation.namespace, "get", "run", "main-job")
     assert "Succeeded" in row
     assert "fix-tests" in row
 
 
 def test_the_patch_is_proven_outside(installation: Installation, finished: dict[str, Any], tmp_path: Path) -> None:
-    changes = installation.api(f"/api/runs/{NAMESPACE}.main-job/changes").body
+    changes = installation.api(f"/api/runs/{installation.namespace}.main-job/changes").body
     assert [file["path"] for file in changes["files"]] == ["src/cachetools/__init__.py"]
     patch = tmp_path / "run.patch"
     patch.write_text(changes["patch"])
@@ -73,7 +73,7 @@ def test_the_patch_is_proven_outside(installation: Installation, finished: dict[
 def test_the_flow_lists_roles_tools_and_delegations_in_order(
     installation: Installation, finished: dict[str, Any]
 ) -> None:
-    model = installation.api(f"/api/runs/{NAMESPACE}.main-job/flow").body["model"]
+    model = installation.api(f"/api/runs/{installation.namespace}.main-job/flow").body["model"]
     assert model["run"]["status"] == "succeeded"
     assert [role["name"] for role in model["run"]["roles"]] == ["planner", "coder", "reviewer"]
     kinds = [(op["kind"], op["destination"]) for op in model["operations"] if op["kind"] in {"delegation", "tool"}]
@@ -94,7 +94,7 @@ def test_the_flow_lists_roles_tools_and_delegations_in_order(
 
 
 def test_the_ledger_agrees_with_the_events(installation: Installation, finished: dict[str, Any]) -> None:
-    flow = installation.api(f"/api/runs/{NAMESPACE}.main-job/flow").body
+    flow = installation.api(f"/api/runs/{installation.namespace}.main-job/flow").body
     totals, metrics = flow["ledger"]["totals"], flow["model"]["run"]["metrics"]
     for name in ("tokens", "cachedPromptTokens", "outputTokens", "costMicroUSD"):
         assert totals[name] == metrics[name], name
@@ -108,7 +108,7 @@ def test_the_fold_of_the_stored_lines_is_the_flow(installation: Installation, fi
     events = installation.events_of("main-job")
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     folded = fold_all(decode_event(json.dumps(event).encode()) for event in events).to_wire()
-    flow = installation.api(f"/api/runs/{NAMESPACE}.main-job/flow").body
+    flow = installation.api(f"/api/runs/{installation.namespace}.main-job/flow").body
     assert folded == flow["model"]
 
 
@@ -124,6 +124,6 @@ def test_one_flipped_byte_ends_the_run_with_both_texts(
     run = installation.wait_done(name, 180)
     done = condition(run, "Succeeded")
     assert (done["status"], done["reason"]) == ("False", "ProviderFailed")
-    error = installation.api(f"/api/runs/{NAMESPACE}.{name}/flow").body["model"]["run"]["error"]
+    error = installation.api(f"/api/runs/{installation.namespace}.{name}/flow").body["model"]["run"]["error"]
     assert "recently used" in error["detail"]["expected"]
     assert "recently usee" in error["detail"]["shown"]

@@ -6,9 +6,9 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from support.installation import CONTROL, NAMESPACE, Installation, condition, one_role_guild, run_manifest
+from support.installation import Installation, condition, one_role_guild, run_manifest
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.alone]
 
 CLUSTER = ("python3", "tests/cluster/cluster.py", "up", "--yes", "--log-max-size")
 NAME = "reprinted"
@@ -24,8 +24,8 @@ def _api_away(installation: Installation) -> Iterator[None]:
 
 
 def scale_api(here: Installation, replicas: int) -> None:
-    here.kubectl("-n", CONTROL, "scale", "deployment/guildhall-api", f"--replicas={replicas}")
-    here.kubectl("-n", CONTROL, "rollout", "status", "deployment/guildhall-api", "--timeout=120s")
+    here.control_kubectl("scale", "deployment/guildhall-api", f"--replicas={replicas}")
+    here.control_kubectl("rollout", "status", "deployment/guildhall-api", "--timeout=120s")
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def _small_logs(installation: Installation) -> Iterator[None]:
 def first_line(here: Installation, uid: str) -> str:
     """Where the log of the Run's pod begins now."""
     selector = ("-l", f"guildhall.dev/run={uid}", "-c", "executor")
-    return here.kubectl("-n", NAMESPACE, "logs", *selector, "--tail=-1", "--limit-bytes=400", check=False)
+    return here.kubectl("-n", here.namespace, "logs", *selector, "--tail=-1", "--limit-bytes=400", check=False)
 
 
 def sealed_and_rounds(here: Installation, uid: str, seconds: float) -> set[str]:
@@ -78,7 +78,7 @@ def test_a_dead_executors_journal_fills_what_its_log_lost(installation: Installa
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
     assert (events[0]["type"], events[-1]["type"]) == ("run.started", "run.finished")
     assert sum(len(json.dumps(event)) for event in events) > 2 * 1024 * 1024
-    model = installation.api(f"/api/runs/{NAMESPACE}.{NAME}/flow").body["model"]
+    model = installation.api(f"/api/runs/{installation.namespace}.{NAME}/flow").body["model"]
     assert (model["run"]["gaps"], model["run"]["unreadable"]) == ([], 0)
 
     end = time.monotonic() + 30
@@ -100,10 +100,11 @@ def test_what_a_deleted_pod_said_is_not_gone_with_its_log(installation: Installa
     selector = f"guildhall.dev/run={uid}"
     (pod,) = [item["metadata"]["name"] for item in installation.items("pods", selector=selector)]
     end = time.monotonic() + 30
-    while '"tool.finished"' not in (said := installation.kubectl("-n", NAMESPACE, "logs", pod, "-c", "executor")):
+    log = ("-n", installation.namespace, "logs", pod, "-c", "executor")
+    while '"tool.finished"' not in (said := installation.kubectl(*log)):
         assert time.monotonic() < end, said
         time.sleep(0.3)
-    installation.kubectl("-n", NAMESPACE, "delete", "pod", pod, "--wait=true", "--timeout=60s")
+    installation.kubectl("-n", installation.namespace, "delete", "pod", pod, "--wait=true", "--timeout=60s")
     run = installation.wait_done(name, 60)
     assert condition(run, "Succeeded")["status"] == "False"
     assert installation.items("pods", selector=selector) == [], "control: no pod, no log"
@@ -116,7 +117,7 @@ def test_what_a_deleted_pod_said_is_not_gone_with_its_log(installation: Installa
         time.sleep(1)
     sequence = [event["seq"] for event in installation.events_of(name)]
     assert sequence == list(range(1, len(sequence) + 1))
-    model = installation.api(f"/api/runs/{NAMESPACE}.{name}/flow").body["model"]
+    model = installation.api(f"/api/runs/{installation.namespace}.{name}/flow").body["model"]
     assert model["run"]["gaps"] == []
     rounds = installation.items("jobs", selector=f"guildhall.dev/resend,{selector}")
     assert len(rounds) == 1, "asked for once, since the journal of a dead executor may have no end"

@@ -9,9 +9,12 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from support.installation import CONTROL, NAMESPACE, Installation, condition, one_role_guild, run_manifest
+from support.installation import Installation, condition, one_role_guild, run_manifest
 
 pytestmark = pytest.mark.cluster
+COMPONENTS = [
+    pytest.param(name, marks=pytest.mark.xdist_group(f"kill-{name}")) for name in ("operator", "gateway", "api")
+]
 
 POINTS = {
     "created": lambda run, _events: True,
@@ -27,7 +30,7 @@ def process_of(here: Installation, component: str) -> int:
     selector = f"app.kubernetes.io/component={component}"
     (pod,) = [
         item
-        for item in here.items("pods", CONTROL, selector)
+        for item in here.items("pods", here.control, selector)
         if item["status"]["phase"] == "Running" and "deletionTimestamp" not in item["metadata"]
     ]
     container = pod["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
@@ -40,22 +43,22 @@ def process_of(here: Installation, component: str) -> int:
 def fresh(here: Installation, component: str) -> None:
     """A component that was restarted before gets a new pod, or the kubelet's back-off would add up over the tests."""
     selector = f"app.kubernetes.io/component={component}"
-    for pod in here.items("pods", CONTROL, selector):
+    for pod in here.items("pods", here.control, selector):
         if any(status["restartCount"] for status in pod["status"].get("containerStatuses", [])):
-            here.kubectl("-n", CONTROL, "delete", "pod", pod["metadata"]["name"], "--wait=true", "--timeout=60s")
+            here.control_kubectl("delete", "pod", pod["metadata"]["name"], "--wait=true", "--timeout=60s")
     wait_ready(here)
 
 
 def wait_ready(here: Installation) -> None:
     for component in ("operator", "gateway", "api"):
-        here.kubectl("-n", CONTROL, "rollout", "status", f"deployment/guildhall-{component}", "--timeout=120s")
+        here.control_kubectl("rollout", "status", f"deployment/guildhall-{component}", "--timeout=120s")
 
 
 def journal_events(here: Installation, name: str) -> list[dict[str, Any]]:
     """What the executor printed so far, read from its log past every component of ours."""
     uid = here.get("run", name)["metadata"]["uid"]
     out = here.kubectl(
-        "-n", NAMESPACE, "logs", "-l", f"guildhall.dev/run={uid}", "-c", "executor", "--tail=-1", check=False
+        "-n", here.namespace, "logs", "-l", f"guildhall.dev/run={uid}", "-c", "executor", "--tail=-1", check=False
     )
     events = []
     for line in out.splitlines():
@@ -68,8 +71,9 @@ def journal_events(here: Installation, name: str) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("component", ["operator", "gateway", "api"])
-def test_killed(installation: Installation, component: str, point: str) -> None:
+@pytest.mark.parametrize("component", COMPONENTS)
+def test_killed(own_installation: Installation, component: str, point: str) -> None:
+    installation = own_installation
     name = f"kill-{component}-{point}"
     fresh(installation, component)
     victim = process_of(installation, component)
@@ -89,7 +93,7 @@ def test_killed(installation: Installation, component: str, point: str) -> None:
     assert condition(sealed, "Sealed")["reason"] == "Sealed"
     sequence = [event["seq"] for event in installation.events_of(name)]
     assert sequence == list(range(1, len(sequence) + 1))
-    ledger = installation.api(f"/api/runs/{NAMESPACE}.{name}/flow").body["ledger"]
+    ledger = installation.api(f"/api/runs/{installation.namespace}.{name}/flow").body["ledger"]
     settled = Counter(call["callId"] for call in ledger["calls"] if call["state"] == "settled")
     assert sorted(settled.values()) == [1] * 6, "one settlement per call"
     cut = [call for call in ledger["calls"] if call["state"] != "settled"]
@@ -97,6 +101,7 @@ def test_killed(installation: Installation, component: str, point: str) -> None:
     assert {call["callId"] for call in cut} <= set(settled)
 
 
+@pytest.mark.alone
 def test_a_rotated_log_is_repaired_while_the_api_was_away(installation: Installation) -> None:
     """The log rotates at 1 MiB with the api down; afterwards the api has every event, without a hole."""
     name = "rotated"
@@ -104,12 +109,12 @@ def test_a_rotated_log_is_repaired_while_the_api_was_away(installation: Installa
     subprocess.run([*cluster, "up", "--yes", "--log-max-size", "1Mi"], check=True, capture_output=True)
     try:
         installation.delete("run", name)
-        installation.kubectl("-n", CONTROL, "scale", "deployment/guildhall-api", "--replicas=0")
+        installation.control_kubectl("scale", "deployment/guildhall-api", "--replicas=0")
         installation.apply(run_manifest(name, guild=one_role_guild("talkative", "run_shell")))
         installation.wait_run(name, lambda run: condition(run, "Running").get("status") == "True", 60)
         time.sleep(20)
         assert len(journal_events(installation, name)) > 0
-        installation.kubectl("-n", CONTROL, "scale", "deployment/guildhall-api", "--replicas=1")
+        installation.control_kubectl("scale", "deployment/guildhall-api", "--replicas=1")
         wait_ready(installation)
         run = installation.wait_done(name, 180)
         assert condition(run, "Succeeded")["status"] == "True", installation.story(name)
@@ -118,5 +123,5 @@ def test_a_rotated_log_is_repaired_while_the_api_was_away(installation: Installa
         assert sequence == list(range(1, len(sequence) + 1))
         assert sum(len(json.dumps(event)) for event in installation.events_of(name)) > 2 * 1024 * 1024
     finally:
-        installation.kubectl("-n", CONTROL, "scale", "deployment/guildhall-api", "--replicas=1")
+        installation.control_kubectl("scale", "deployment/guildhall-api", "--replicas=1")
         subprocess.run([*cluster, "up", "--yes", "--log-max-size", "10Mi"], check=True, capture_output=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from support.inpod import RunningPod, waiting_run
-from support.installation import CONTROL, Installation
+from support.installation import Installation
 
 pytestmark = pytest.mark.cluster
 
@@ -60,8 +60,8 @@ def pod(installation: Installation) -> Iterator[RunningPod]:
 def targets(here: Installation, free_ip: str) -> list[tuple[str, str, str, int]]:
     service = here.get("service", "kubernetes", "default")["spec"]["clusterIP"]
     dns = here.get("service", "kube-dns", "kube-system")["spec"]["clusterIP"]
-    gateway = here.get("service", "guildhall-gateway", CONTROL)["spec"]["clusterIP"]
-    api = here.get("service", "guildhall-api", CONTROL)["spec"]["clusterIP"]
+    gateway = here.get("service", "guildhall-gateway", here.control)["spec"]["clusterIP"]
+    api = here.get("service", "guildhall-api", here.control)["spec"]["clusterIP"]
     node = here.items("nodes")[0]["status"]["addresses"][0]["address"]
     return [
         ("api-server", "tcp", service, 443),
@@ -86,7 +86,7 @@ def test_nothing_answers_a_run_pod(installation: Installation, pod: RunningPod, 
 
 
 def test_the_gateway_answers_401_without_the_token(installation: Installation, pod: RunningPod) -> None:
-    host = f"guildhall-gateway.{CONTROL}.svc"
+    host = f"guildhall-gateway.{pod.here.control}.svc"
     ask = f"""
 import ssl, http.client
 context = ssl._create_unverified_context()

@@ -1,18 +1,18 @@
 """Promise: of fifty Runs whose first act is to connect none reaches anything, nor acts before isolation is proven."""
 
 import pytest
-from support.installation import CONTROL, Installation, condition, one_role_guild, run_manifest
+from support.installation import Installation, condition, one_role_guild, run_manifest
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 RUNS = 50
 
 
-def test_fifty_runs_that_connect_first(installation: Installation) -> None:
-    gateway = installation.get("service", "guildhall-gateway", CONTROL)["spec"]["clusterIP"]
+def test_fifty_runs_that_connect_first(own_installation: Installation) -> None:
+    installation = own_installation
+    gateway = installation.get("service", "guildhall-gateway", installation.control)["spec"]["clusterIP"]
     control = installation.tool("python3", "-c", f"import socket; socket.create_connection(({gateway!r}, 8444), 5)")
     assert control == "", "positive control: the port answers whom no policy stops"
     names = [f"first-act-{number}" for number in range(RUNS)]
-    installation.kubectl("-n", "e2e-runs", "delete", "run", *names, "--ignore-not-found", "--wait=true")
     small = {"cpu": "50m", "memory": "64Mi", "ephemeralStorage": "64Mi"}
     guild = one_role_guild("connect-first", "run_shell")
     installation.apply(*(run_manifest(name, guild=guild, resources=small) for name in names))
@@ -22,4 +22,3 @@ def test_fifty_runs_that_connect_first(installation: Installation) -> None:
         assert condition(run, "IsolationVerified")["status"] == "True"
         first = installation.events_of(name)[0]
         assert (first["type"], first["isolation"]) == ("run.started", "verified")
-    installation.kubectl("-n", "e2e-runs", "delete", "run", *names, "--wait=true", "--timeout=120s")

@@ -6,9 +6,9 @@ The positive control is the same Run with the enforcer on and no second policy: 
 from typing import Any
 
 import pytest
-from support.installation import NAMESPACE, Installation, condition, one_role_guild, run_manifest
+from support.installation import Installation, condition, one_role_guild, run_manifest
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.alone]
 
 OPEN = {
     "apiVersion": "networking.k8s.io/v1",
@@ -20,7 +20,7 @@ OPEN = {
 
 def calls_of(here: Installation, name: str) -> int:
     """Model calls the gateway's ledger holds for a Run."""
-    answer = here.api(f"/api/runs/{NAMESPACE}.{name}/flow")
+    answer = here.api(f"/api/runs/{here.namespace}.{name}/flow")
     assert answer.status == 200, answer.body
     return int((answer.body.get("ledger") or {"totals": {"calls": 0}})["totals"].get("calls", 0))
 
@@ -73,7 +73,7 @@ def test_a_permissive_policy_during_the_run(installation: Installation) -> None:
 
 def test_without_the_static_policy_no_job_exists(installation: Installation) -> None:
     name = "policy-gone"
-    saved = installation.kubectl("-n", NAMESPACE, "get", "networkpolicy", "guildhall-run", "-o", "yaml")
+    saved = installation.kubectl("-n", installation.namespace, "get", "networkpolicy", "guildhall-run", "-o", "yaml")
     installation.delete("run", name)
     installation.delete("networkpolicy", "guildhall-run")
     try:
@@ -86,5 +86,5 @@ def test_without_the_static_policy_no_job_exists(installation: Installation) -> 
         uid = waiting["metadata"]["uid"]
         assert installation.items("jobs", selector=f"guildhall.dev/run={uid}") == []
     finally:
-        installation.kubectl("-n", NAMESPACE, "apply", "-f", "-", stdin=saved)
+        installation.kubectl("-n", installation.namespace, "apply", "-f", "-", stdin=saved)
     assert condition(installation.wait_done(name, 120), "Succeeded")["status"] == "True"

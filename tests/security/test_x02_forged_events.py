@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 from support.inpod import RunningPod, waiting_run
-from support.installation import NAMESPACE, Installation
+from support.installation import Installation
 
 pytestmark = pytest.mark.cluster
 
@@ -40,6 +40,6 @@ def test_a_forged_event_reaches_no_one(pod: RunningPod) -> None:
     assert int(done.stdout.split()[-1]) > 0, "positive control: some descriptor took the line"
     assert "FORGED-8151" in done.stdout, "positive control: the forger's own output has it"
     name = pod.pod["metadata"]["name"]
-    assert "FORGED-8151" not in pod.here.kubectl("-n", NAMESPACE, "logs", name, "-c", "executor")
+    assert "FORGED-8151" not in pod.here.kubectl("-n", pod.here.namespace, "logs", name, "-c", "executor")
     assert "FORGED-8151" not in json.dumps(pod.events())
-    assert "FORGED-8151" not in json.dumps(pod.here.api(f"/api/runs/{NAMESPACE}.{pod.name}/flow").body)
+    assert "FORGED-8151" not in json.dumps(pod.here.api(f"/api/runs/{pod.here.namespace}.{pod.name}/flow").body)

@@ -5,10 +5,16 @@ from collections.abc import Iterator
 
 import pytest
 from support.inpod import RunningPod, waiting_run
-from support.installation import CONTROL, NAMESPACE, Installation
+from support.installation import Installation
 
 pytestmark = pytest.mark.cluster
 CANARY = "canary-provider-key-90210"
+
+
+@pytest.fixture(scope="module")
+def installation(own_installation: Installation) -> Installation:
+    """A release of its own: its gateway is restarted."""
+    return own_installation
 
 
 @pytest.fixture(scope="module")
@@ -19,13 +25,13 @@ def pod(installation: Installation) -> Iterator[RunningPod]:
         "metadata": {"name": "guildhall-providers"},
         "stringData": {"openai": CANARY},
     }
-    installation.apply(secret, namespace=CONTROL)
+    installation.apply(secret, namespace=installation.control)
     installation.apply({**secret, "metadata": {"name": "somebody-elses"}})
-    installation.kubectl("-n", CONTROL, "rollout", "restart", "deployment/guildhall-gateway")
-    installation.kubectl("-n", CONTROL, "rollout", "status", "deployment/guildhall-gateway", "--timeout=120s")
+    installation.control_kubectl("rollout", "restart", "deployment/guildhall-gateway")
+    installation.control_kubectl("rollout", "status", "deployment/guildhall-gateway", "--timeout=120s")
     with waiting_run(installation, "x07") as running:
         yield running
-    installation.delete("secret", "guildhall-providers", CONTROL)
+    installation.delete("secret", "guildhall-providers", installation.control)
     installation.delete("secret", "somebody-elses")
 
 
@@ -39,9 +45,9 @@ def test_the_workshop_finds_none(pod: RunningPod) -> None:
 
 
 def test_nothing_the_product_shows_has_it(installation: Installation, pod: RunningPod) -> None:
-    read = installation.kubectl("-n", CONTROL, "get", "secret", "guildhall-providers", "-o", "jsonpath={.data.openai}")
+    read = installation.control_kubectl("get", "secret", "guildhall-providers", "-o", "jsonpath={.data.openai}")
     assert read, "positive control: the canary is there"
-    run = f"/api/runs/{NAMESPACE}.{pod.name}"
+    run = f"/api/runs/{installation.namespace}.{pod.name}"
     for path in (
         "/api/config",
         "/api/runs",
@@ -54,8 +60,8 @@ def test_nothing_the_product_shows_has_it(installation: Installation, pod: Runni
     ):
         assert CANARY not in json.dumps(installation.api(path).body), path
     for component in ("operator", "gateway", "api"):
-        assert CANARY not in installation.kubectl("-n", CONTROL, "logs", f"deployment/guildhall-{component}"), component
+        assert CANARY not in installation.control_kubectl("logs", f"deployment/guildhall-{component}"), component
     for kind in ("runs", "guilds", "configmaps", "events", "pods", "jobs"):
-        listed = installation.kubectl("-n", NAMESPACE, "get", kind, "-o", "json")
+        listed = installation.kubectl("-n", installation.namespace, "get", kind, "-o", "json")
         assert CANARY not in listed, kind
         assert read not in listed, kind

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from support.installation import NAMESPACE, Installation, one_role_guild, run_manifest
+from support.installation import Installation, one_role_guild, run_manifest
 
 
 @dataclass
@@ -25,7 +25,7 @@ class RunningPod:
         self, container: str, *command: str, seconds: int = 60, stdin: str = ""
     ) -> subprocess.CompletedProcess[str]:
         """Runs `command` in a container, unconfined by the workshop: what code that broke out of it could do."""
-        base = ["kubectl", "-n", NAMESPACE, "exec", "-i", self.pod["metadata"]["name"], "-c", container, "--"]
+        base = ["kubectl", "-n", self.here.namespace, "exec", "-i", self.pod["metadata"]["name"], "-c", container, "--"]
         return subprocess.run(
             [*base, *command],
             env=self.here.environment,

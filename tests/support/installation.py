@@ -43,6 +43,8 @@ class Installation:
     images: dict[str, str]
     url: str = ""
     token: str = ""
+    control: str = CONTROL
+    namespace: str = NAMESPACE
 
     @property
     def environment(self) -> dict[str, str]:
@@ -60,21 +62,28 @@ class Installation:
     def kubectl(self, *arguments: str, stdin: str | None = None, check: bool = True) -> str:
         return self.tool("kubectl", *arguments, stdin=stdin, check=check)
 
-    def get(self, kind: str, name: str, namespace: str = NAMESPACE) -> dict[str, Any]:
-        found: dict[str, Any] = json.loads(self.kubectl("-n", namespace, "get", kind, name, "-o", "json"))
+    def control_kubectl(self, *arguments: str) -> str:
+        """Output of kubectl in the release's own namespace."""
+        return self.kubectl("-n", self.control, *arguments)
+
+    def get(self, kind: str, name: str, namespace: str = "") -> dict[str, Any]:
+        where = ("-n", namespace or self.namespace)
+        found: dict[str, Any] = json.loads(self.kubectl(*where, "get", kind, name, "-o", "json"))
         return found
 
-    def items(self, kind: str, namespace: str = NAMESPACE, selector: str = "") -> list[dict[str, Any]]:
-        listed = self.kubectl("-n", namespace, "get", kind, "-o", "json", *(("-l", selector) if selector else ()))
+    def items(self, kind: str, namespace: str = "", selector: str = "") -> list[dict[str, Any]]:
+        chosen = ("-l", selector) if selector else ()
+        listed = self.kubectl("-n", namespace or self.namespace, "get", kind, "-o", "json", *chosen)
         found: list[dict[str, Any]] = json.loads(listed)["items"]
         return found
 
-    def apply(self, *objects: dict[str, Any], namespace: str = NAMESPACE) -> None:
+    def apply(self, *objects: dict[str, Any], namespace: str = "") -> None:
         listed = {"apiVersion": "v1", "kind": "List", "items": list(objects)}
-        self.kubectl("-n", namespace, "apply", "-f", "-", stdin=json.dumps(listed))
+        self.kubectl("-n", namespace or self.namespace, "apply", "-f", "-", stdin=json.dumps(listed))
 
-    def delete(self, kind: str, name: str, namespace: str = NAMESPACE) -> None:
-        self.kubectl("-n", namespace, "delete", kind, name, "--ignore-not-found", "--wait=true", "--timeout=90s")
+    def delete(self, kind: str, name: str, namespace: str = "") -> None:
+        where = ("-n", namespace or self.namespace)
+        self.kubectl(*where, "delete", kind, name, "--ignore-not-found", "--wait=true", "--timeout=90s")
 
     def wait_run(self, name: str, until: Callable[[dict[str, Any]], bool], seconds: float = 120) -> dict[str, Any]:
         """The Run as soon as `until(run)`; AssertionError with its status when that takes too long."""
@@ -93,12 +102,12 @@ class Installation:
 
     def story(self, name: str) -> str:
         """What a person would look at next: Events and pods of a Run."""
-        events = self.kubectl("-n", NAMESPACE, "get", "events", "--sort-by=.lastTimestamp", check=False)
-        pods = self.kubectl("-n", NAMESPACE, "get", "pods", "-o", "wide", check=False)
+        events = self.kubectl("-n", self.namespace, "get", "events", "--sort-by=.lastTimestamp", check=False)
+        pods = self.kubectl("-n", self.namespace, "get", "pods", "-o", "wide", check=False)
         return f"{events[-4000:]}\n{pods[-2000:]}\noperator:\n{self.logs('operator')[-3000:]}"
 
     def logs(self, component: str) -> str:
-        return self.kubectl("-n", CONTROL, "logs", f"deployment/guildhall-{component}", "--tail=60", check=False)
+        return self.kubectl("-n", self.control, "logs", f"deployment/guildhall-{component}", "--tail=60", check=False)
 
     def api(self, path: str, *, method: str = "GET", body: Any = None, token: str | None = None) -> Answer:
         """One request to the api; any status is an answer. A lost connection is tried again."""
@@ -124,7 +133,7 @@ class Installation:
         found: list[dict[str, Any]] = []
         last = 0
         while True:
-            page = self.api(f"/api/runs/{NAMESPACE}.{name}/events?after={last}&limit=500").body
+            page = self.api(f"/api/runs/{self.namespace}.{name}/events?after={last}&limit=500").body
             if not page["events"]:
                 return found
             found += page["events"]
@@ -139,7 +148,7 @@ def _json(data: bytes) -> Any:
 
 
 @contextlib.contextmanager
-def port_forward(environment: dict[str, str], service: str, port: int) -> Iterator[str]:
+def port_forward(environment: dict[str, str], service: str, port: int, namespace: str = CONTROL) -> Iterator[str]:
     """A port-forward to a Service of the control namespace while the context is open; yields its base URL."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -147,7 +156,7 @@ def port_forward(environment: dict[str, str], service: str, port: int) -> Iterat
     command = [
         "sh",
         "-c",
-        f"while :; do kubectl -n {CONTROL} port-forward service/{service} {local}:{port}; sleep 0.3; done",
+        f"while :; do kubectl -n {namespace} port-forward service/{service} {local}:{port}; sleep 0.3; done",
     ]
     forward = subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
@@ -170,7 +179,7 @@ def run_manifest(name: str, **spec: Any) -> dict[str, Any]:
     return {
         "apiVersion": "guildhall.dev/v1alpha1",
         "kind": "Run",
-        "metadata": {"name": name, "namespace": NAMESPACE},
+        "metadata": {"name": name},
         "spec": {"task": "Do what the scenario says.", **body},
     }
 
