@@ -35,6 +35,7 @@ Reason = Literal[
     "MountFailed",  # a ConfigMap, Secret or claim the pod mounts is missing
     "PolicyMissing",  # the namespace lacks the static NetworkPolicy
     "Preparing",
+    "Fetching",  # the fetcher is getting the repository
     "WorkspaceReady",
     "WorkspaceFailed",
     "SourceTooLarge",

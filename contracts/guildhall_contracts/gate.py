@@ -84,7 +84,7 @@ class ExecutorMessage(Record):
     last_seq: int = Field(ge=0)
 
 
-M = TypeVar("M", PrepareMessage, ExecutorMessage)
+M = TypeVar("M", bound=Record)
 
 
 def decode_message(model: type[M], text: str) -> M | None:

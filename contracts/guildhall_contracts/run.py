@@ -8,6 +8,7 @@ from guildhall_contracts import limits
 from guildhall_contracts.base import Name, Record, RoleName, Sha256, Summary, Task, Uid
 from guildhall_contracts.conditions import Condition, Phase, Reason
 from guildhall_contracts.errors import ErrorKind
+from guildhall_contracts.fetch import FetchedSource, GitRef
 from guildhall_contracts.guild import Budget, GuildSpec
 
 Quantity = Annotated[str, StringConstraints(max_length=32, pattern=r"^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$")]
@@ -25,7 +26,7 @@ class GitSource(Record):
     """A repository the fetcher clones before anything untrusted runs."""
 
     url: str = Field(min_length=1, max_length=limits.URL_MAX_CHARS, pattern=r"^(https|ssh|git)://")
-    ref: str = Field("HEAD", min_length=1, max_length=256, pattern=r"^[A-Za-z0-9][-A-Za-z0-9._/]*$")
+    ref: GitRef = "HEAD"  # a branch, a tag, a full ref, or a full commit id
     depth: int = Field(1, ge=1, le=10_000)
     secret_ref: GuildRef | None = None
 
@@ -171,6 +172,7 @@ class RunStatus(Record):
     guild_digest: Sha256 | None = None
     entry_role: RoleName | None = None
     budget: Budget | None = None  # as the snapshot has it: what executor and gateway both go by
+    source: FetchedSource | None = None
     attempts: list[Attempt] = Field(default_factory=list, max_length=limits.ATTEMPTS_MAX_COUNT)
     start_time: str | None = Field(None, max_length=32)
     completion_time: str | None = Field(None, max_length=32)

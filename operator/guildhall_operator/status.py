@@ -20,6 +20,7 @@ OWNED_FIELDS: Final = (
     "guildDigest",
     "entryRole",
     "budget",
+    "source",
     "attempts",
     "startTime",
     "completionTime",

@@ -102,6 +102,7 @@ export const REASONS = Object.freeze([
   "MountFailed",
   "PolicyMissing",
   "Preparing",
+  "Fetching",
   "WorkspaceReady",
   "WorkspaceFailed",
   "SourceTooLarge",

@@ -9,9 +9,12 @@ from guildhall_contracts import (
     approvals,
     awaiting,
     conditions,
+    connection,
     content,
     errors,
     events,
+    external,
+    fetch,
     frames,
     gate,
     guild,
@@ -34,12 +37,18 @@ class Section(NamedTuple):
 
 
 SECTIONS: Final = (
-    Section("Custom resources", "people, api → Kubernetes → operator, gateway", (guild, run, intervention, conditions)),
+    Section(
+        "Custom resources",
+        "people, api → Kubernetes → operator, gateway",
+        (guild, run, intervention, connection, conditions),
+    ),
     Section("Snapshot", "operator → ConfigMap → executor", (snapshot,)),
     Section("Gate and termination messages", "operator → prepare; prepare, executor → operator", (gate,)),
+    Section("Fetcher", "operator → fetcher; fetcher → operator", (fetch,)),
     Section("LogEvents", "executor → stdout and journal → api → console", (events, errors)),
     Section("InteractionModel", "fold of the LogEvents, in the api and in the console", (interaction,)),
     Section("Model api", "executor ↔ gateway", (model_api, content, policy, approvals)),
+    Section("External tools", "executor ↔ gateway", (external,)),
     Section("Workshop frames", "executor ↔ workshop, over a Unix socket", (frames,)),
     Section("People", "gateway → api → console", (awaiting,)),
     Section("Api", "api ↔ console and scripts", (api,)),

@@ -6,7 +6,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from guildhall_contracts import api, events, frames, gate, interaction, model_api, snapshot
+from guildhall_contracts import api, events, external, fetch, frames, gate, interaction, model_api, snapshot
 from guildhall_contracts.generate.catalogue import records
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -21,10 +21,14 @@ def schema_files() -> dict[str, str]:
         "model-line": model_api.AnyLine,
         "model-request": model_api.ModelRequest,
         "mailbox-page": model_api.MailboxPage,
+        "external-tools": external.ExternalTools,
+        "external-call": external.ExternalCall,
+        "external-result": external.ExternalResult,
         "snapshot": snapshot.RunSnapshot,
         "gate-config": gate.GateConfig,
         "prepare-message": gate.PrepareMessage,
         "executor-message": gate.ExecutorMessage,
+        "fetch-message": fetch.FetchMessage,
         "interaction-model": interaction.InteractionModel,
     }
     files = {
