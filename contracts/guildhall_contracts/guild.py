@@ -8,7 +8,15 @@ from guildhall_contracts import limits
 from guildhall_contracts.base import LabelText, Prompt, Record, RoleName, Sha256, ToolName
 from guildhall_contracts.canonical import canonical_json
 from guildhall_contracts.conditions import Condition
-from guildhall_contracts.policy import BUILT_IN_TOOLS, HANDLER_TOOLS, ToolPolicy, tightened, tools_at_assembly
+from guildhall_contracts.policy import (
+    BUILT_IN_TOOLS,
+    HANDLER_TOOLS,
+    ToolPolicy,
+    is_external,
+    stricter,
+    tightened,
+    tools_at_assembly,
+)
 
 ModelAlias = Annotated[str, StringConstraints(min_length=1, max_length=40, pattern=r"^[a-z]([-a-z0-9]*[a-z0-9])?$")]
 GatewayModel = Annotated[
@@ -89,18 +97,31 @@ def effective_policies(guild: GuildSpec) -> dict[str, ToolPolicy]:
     return policies
 
 
+_MOST: Final = ToolPolicy(effect="read", allowed_in_private=True, allowed_without_user_present=True)
+
+
 def resolved_tools(guild: GuildSpec, role: Role, *, private: bool = False, interactive: bool = True) -> tuple[str, ...]:
-    """The tools `role` gets in a Run of this mode."""
-    return tools_at_assembly(role.tools, effective_policies(guild), private=private, interactive=interactive)
+    """The tools `role` gets in a Run of this mode. External ones as far as the Guild alone can say; the gateway, which
+    knows what their Connection allows, decides again when the Run starts and at each call."""
+    external = {tool: guild.tools.get(tool, _MOST) for tool in role.tools if is_external(tool)}
+    policies = effective_policies(guild) | external
+    return tools_at_assembly(role.tools, policies, private=private, interactive=interactive)
+
+
+def external_policy(guild: GuildSpec, tool: str, base: ToolPolicy) -> ToolPolicy:
+    """The policy of an external tool in Runs of `guild`: `base` is its Connection's, and an override only tightens."""
+    override = guild.tools.get(tool)
+    return base if override is None else stricter(base, override)
 
 
 def _role_problems(guild: GuildSpec, role: Role, names: set[str]) -> list[str]:
     where = f"role '{role.name}'"
     by_name = {other.name: other for other in guild.roles}
     problems = [
-        f"{where}: unknown tool '{tool}'; known tools are {', '.join(sorted(BUILT_IN_TOOLS))}"
+        f"{where}: unknown tool '{tool}'; known tools are {', '.join(sorted(BUILT_IN_TOOLS))}, "
+        "and <connection>__<tool>"
         for tool in role.tools
-        if tool not in BUILT_IN_TOOLS
+        if tool not in BUILT_IN_TOOLS and not is_external(tool)
     ]
     problems += [
         f"{where}: delegates to '{name}', which is not a role of this Guild"
@@ -145,6 +166,8 @@ def guild_problems(guild: GuildSpec) -> list[str]:
         problems += _role_problems(guild, role, names)
     for name, override in guild.tools.items():
         base = BUILT_IN_TOOLS.get(name)
+        if is_external(name):
+            continue
         if base is None:
             problems.append(f"spec.tools names '{name}', which is not a tool")
         elif tightened(base, override) is None:

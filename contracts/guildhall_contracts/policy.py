@@ -3,9 +3,11 @@
 Guards against a model, or text that reached it, widening what a Guild author and a person allowed.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final, Literal
 
+from guildhall_contracts import limits
 from guildhall_contracts.base import Record
 
 Effect = Literal["read", "write", "consequential"]
@@ -58,6 +60,22 @@ HANDLER_TOOLS: Final = frozenset(
 )
 ALWAYS_TOOLS: Final = frozenset({"finish"})
 
+_EXTERNAL: Final = re.compile(
+    rf"[a-z][a-z0-9]{{0,{limits.CONNECTION_NAME_MAX_CHARS - 1}}}__[a-z0-9_]{{1,{limits.EXTERNAL_TOOL_PART_MAX_CHARS}}}"
+)
+EXTERNAL_DEFAULT: Final = ToolPolicy(effect="consequential")
+"""What an external tool is until its Connection says otherwise: it asks a person each time, while one is there."""
+
+
+def is_external(tool: str) -> bool:
+    """Whether a name is `<connection>__<tool>`: a tool some Connection may offer, executed by the gateway."""
+    return _EXTERNAL.fullmatch(tool) is not None
+
+
+def needs_approval(policy: ToolPolicy) -> bool:
+    """Whether a person is asked before each call."""
+    return policy.effect == "consequential" or policy.approval
+
 
 def may_execute(policy: ToolPolicy | None, context: CallContext) -> bool:
     """Whether a call may run now. An unknown tool (`policy` None) never may."""
@@ -67,7 +85,7 @@ def may_execute(policy: ToolPolicy | None, context: CallContext) -> bool:
         return False
     if not context.interactive and not policy.allowed_without_user_present:
         return False
-    return context.approved or not (policy.effect == "consequential" or policy.approval)
+    return context.approved or not needs_approval(policy)
 
 
 def tightened(base: ToolPolicy, override: ToolPolicy) -> ToolPolicy | None:
@@ -79,6 +97,16 @@ def tightened(base: ToolPolicy, override: ToolPolicy) -> ToolPolicy | None:
         or (base.approval and not override.approval)
     )
     return None if loosens else override
+
+
+def stricter(base: ToolPolicy, other: ToolPolicy) -> ToolPolicy:
+    """Field by field the one that allows less: how an override meets a base that is not known beforehand."""
+    return ToolPolicy(
+        effect=max(base.effect, other.effect, key=_EFFECT_RANK.__getitem__),
+        allowed_in_private=base.allowed_in_private and other.allowed_in_private,
+        allowed_without_user_present=base.allowed_without_user_present and other.allowed_without_user_present,
+        approval=base.approval or other.approval,
+    )
 
 
 def tools_at_assembly(

@@ -1,11 +1,11 @@
-"""The three custom resources as CustomResourceDefinitions, with the rules only the API server can hold.
+"""The custom resources as CustomResourceDefinitions, with the rules only the API server can hold.
 
 Guards what a Run may ask for after admission: immutability, field by field, and fields that exclude each other.
 """
 
 from typing import Any, Final, NamedTuple
 
-from guildhall_contracts import guild, intervention, run
+from guildhall_contracts import connection, guild, intervention, limits, run
 from guildhall_contracts.base import Record
 from guildhall_contracts.generate.descriptions import record_doc
 from guildhall_contracts.generate.structural import Schema, structural
@@ -34,6 +34,7 @@ class Kind(NamedTuple):
     rules: tuple[tuple[str, str], ...]
     list_maps: tuple[tuple[str, str], ...]
     columns: tuple[Column, ...]
+    root_rules: tuple[tuple[str, str], ...] = ()  # over the whole object
 
 
 _AGE: Final = Column("Age", ".metadata.creationTimestamp", "date")
@@ -92,6 +93,20 @@ _INTERVENTION_RULES: Final = (
     ),
 )
 
+_CONNECTION_RULES: Final = (
+    (
+        unchanged(["kind", "url", "auth"]),
+        "kind, url and auth of a Connection cannot be changed: another server or account is another Connection",
+    ),
+)
+_CONNECTION_NAMES: Final = (
+    (
+        f"self.metadata.name.matches('^[a-z][a-z0-9]{{0,{limits.CONNECTION_NAME_MAX_CHARS - 1}}}$')",
+        f"a Connection is named by at most {limits.CONNECTION_NAME_MAX_CHARS} lower-case letters and digits",
+    ),
+)
+
+
 KINDS: Final = (
     Kind(
         "Guild", "guilds", "ghg", "A set of roles that work on Runs together.", guild.GuildSpec, guild.GuildStatus,
@@ -130,6 +145,20 @@ KINDS: Final = (
             Column("State", ".status.state"),
             _AGE,
         ),
+    ),
+    Kind(
+        "Connection", "connections", "ghc", "An MCP server the gateway may call for Runs of this namespace.",
+        connection.ConnectionSpec, connection.ConnectionStatus,
+        rules=_CONNECTION_RULES,
+        list_maps=(("status.conditions", "type"), ("status.tools", "name")),
+        columns=(
+            Column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+            Column("Reason", '.status.conditions[?(@.type=="Ready")].reason'),
+            Column("Face", ".status.face"),
+            Column("Message", '.status.conditions[?(@.type=="Ready")].message', wide=True),
+            _AGE,
+        ),
+        root_rules=_CONNECTION_NAMES,
     ),
 )  # fmt: skip
 
@@ -187,6 +216,8 @@ def _schema(kind: Kind) -> Schema:
             "status": status,
         },
     }
+    if kind.root_rules:
+        root["x-kubernetes-validations"] = [{"rule": rule, "message": message} for rule, message in kind.root_rules]
     for path, key in kind.list_maps:
         _at(root, path).update({"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [key]})
     return root
