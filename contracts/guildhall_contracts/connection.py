@@ -35,7 +35,7 @@ class ConnectionSpec(Record):
     """`kind`, `url` and `auth` never change: another server or account is another Connection."""
 
     kind: Literal["mcp"] = "mcp"
-    url: str = Field(min_length=8, max_length=limits.URL_MAX_CHARS, pattern=r"^https?://[^\s@#?]+$")
+    url: str = Field(min_length=8, max_length=limits.URL_MAX_CHARS, pattern=r"^https?://[A-Za-z0-9.:/_~%+=&-]+$")
     display_name: str = Field("", max_length=limits.LABEL_TEXT_MAX_CHARS)
     auth: BearerAuth | None = None
     ca_bundle: str | None = Field(None, min_length=1, max_length=limits.CA_BUNDLE_MAX_CHARS)
