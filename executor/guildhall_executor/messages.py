@@ -40,7 +40,8 @@ def user(*blocks: Block) -> Message:
 
 def assistant(reply: ModelReply) -> Message:
     calls = [{"id": call.id, "name": call.name, "arguments": call.arguments} for call in reply.tool_calls]
-    return Message("assistant", to_bytes({"kind": "assistant", "text": reply.text, "toolCalls": calls}))
+    value = {"kind": "assistant", "text": reply.text, "toolCalls": calls}
+    return Message("assistant", to_bytes(value | {"carry": reply.carry} if reply.carry else value))
 
 
 def tool(call: str, name: str, *blocks: Block, is_error: bool = False) -> Message:

@@ -54,7 +54,8 @@ class Totals:
 def _message_bytes(message: AnyMessage) -> tuple[int, int]:
     if isinstance(message, AssistantMessage):
         calls = sum(len(call.arguments.encode()) + len(call.name.encode()) for call in message.tool_calls)
-        return len(message.text.encode("utf-8", "surrogatepass")) + calls, 1 + len(message.tool_calls)
+        text = len(message.text.encode("utf-8", "surrogatepass"))
+        return text + len(message.carry) + calls, 1 + len(message.tool_calls)
     texts = [text for block in message.content for text in (block.text, block.label)]
     size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
     return size, 1 + len(message.content)

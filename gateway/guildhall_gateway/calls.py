@@ -80,7 +80,8 @@ class ModelCalls:
 
     async def _begin(self, run: RunView, budget: Budget, request: ModelRequest, digest: str) -> LiveCall | ModelReply:
         provider = self._provider(request)
-        worst = worst_case(request, provider.pricing(request))
+        pricing = provider.pricing(request)  # the one that is promised by; a list that changes meanwhile is not asked
+        worst = worst_case(request, pricing)
         payers = scopes(run.uid, run.namespace, day_of(self._clock()), budget, self._rules.shared)
         answer = await self._ledger.reserve(run.uid, Claim(request, digest, payers, worst), self._clock())
         if isinstance(answer, Replay):
@@ -88,7 +89,7 @@ class ModelCalls:
         if not isinstance(answer, Reserved):
             self._settled(run.uid)
             raise Refused(answer)
-        live = LiveCall(run.uid, request, digest, provider, answer, budget)
+        live = LiveCall(run.uid, request, digest, provider, pricing, answer, budget)
         self._live[run.uid, request.call_id] = live
         live.asking = asyncio.create_task(self._made(live))
         live.task = asyncio.create_task(self._perform(live, live.asking))
@@ -172,7 +173,7 @@ class ModelCalls:
     def _used(self, live: LiveCall, made: Made) -> tuple[TokenCount, int | None]:
         """Tokens and cost to settle: as the provider said, nothing, or the worst case where nobody knows."""
         if made.reply is not None and made.reply.count is not None:
-            return made.reply.count, live.provider.pricing(live.request)(made.reply.count)
+            return made.reply.count, live.pricing(made.reply.count)
         if made.reply is None and made.billed == "nothing":
             return TokenCount(), 0
         worst = live.reserved.worst
@@ -256,6 +257,7 @@ def _reply(request: ModelRequest, reply: ProviderReply, count: TokenCount, cost:
         text=text,
         tool_calls=calls,
         stop_reason="max_tokens" if was_cut else reply.stop_reason,
+        carry=reply.carry,
         usage=CallUsage(tokens=count.prompt, cached_prompt_tokens=count.cached, output_tokens=count.output),
         cost_micro_usd=cost,
         model=request.model,

@@ -19,9 +19,13 @@ FilePath = Annotated[str, StringConstraints(min_length=1, max_length=1_024)]
 
 
 class Models(Record):
-    """Which gateway models may be called, as shell-style patterns; an empty list allows none."""
+    """Which gateway models may be called, as shell-style patterns; an empty list allows none.
+
+    `whole_replies`: providers that are asked without streaming.
+    """
 
     allow: list[Pattern] = Field(default_factory=lambda: ["scripted:*"], max_length=64)
+    whole_replies: list[ProviderName] = Field(default_factory=list, max_length=32)
 
 
 class Tls(Record):

@@ -11,6 +11,7 @@ from guildhall_contracts.model_api import AnyLine, FailureLine, GatewayError, He
 
 from guildhall_gateway.config import Budgets
 from guildhall_gateway.ledger import Reserved
+from guildhall_gateway.prices import Pricing
 from guildhall_gateway.problems import gateway_error
 from guildhall_gateway.providers.base import Billed, Provider, ProviderReply
 
@@ -58,6 +59,7 @@ class LiveCall:
     request: ModelRequest
     digest: str
     provider: Provider
+    pricing: Pricing
     reserved: Reserved
     budget: Budget
     followers: set[asyncio.Queue[AnyLine]] = field(default_factory=set)

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import ROUND_CEILING, Decimal
-from functools import lru_cache
 
 import genai_prices
 from guildhall_contracts.base import Record
@@ -42,18 +42,17 @@ class TokenPrice(Record):
         return -(-total // 1_000_000)
 
 
-def listed_pricing(model: str) -> Pricing:
-    """The list price of a gateway model `<provider>:<name>`."""
+def listed_pricing(model: str, at: datetime | None = None) -> Pricing:
+    """The list price of a gateway model `<provider>:<name>` as it is `at` a time: some change with the hour."""
     provider, _, name = model.partition(":")
 
     def price(count: TokenCount) -> int | None:
-        return _listed(_GENAI_PROVIDERS.get(provider, provider), name, count)
+        return _listed(_GENAI_PROVIDERS.get(provider, provider), name, count, at)
 
     return price
 
 
-@lru_cache(maxsize=256)
-def _listed(provider: str, name: str, count: TokenCount) -> int | None:
+def _listed(provider: str, name: str, count: TokenCount, at: datetime | None) -> int | None:
     usage = genai_prices.Usage(
         input_tokens=count.prompt,
         cache_read_tokens=count.cached,
@@ -61,7 +60,7 @@ def _listed(provider: str, name: str, count: TokenCount) -> int | None:
         output_tokens=count.output,
     )
     try:
-        price = genai_prices.calc_price(usage, model_ref=name, provider_id=provider)
+        price = genai_prices.calc_price(usage, model_ref=name, provider_id=provider, genai_request_timestamp=at)
     except (LookupError, ValueError):
         return None
     return int((price.total_price * _MICRO).to_integral_value(rounding=ROUND_CEILING))

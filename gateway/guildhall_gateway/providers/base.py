@@ -15,12 +15,13 @@ OVERLOADED_RETRY_SECONDS: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class ProviderReply:
-    """A whole reply. `count` None: the provider did not say what it used."""
+    """A whole reply. `count` None: the provider did not say what it used. `carry`: what it wants back with it."""
 
     text: str = ""
     tool_calls: list[ToolCall] = field(default_factory=list)
     stop_reason: StopReason = "end"
     count: TokenCount | None = None
+    carry: str = ""
 
 
 Billed = Literal["nothing", "unknown"]
@@ -41,7 +42,7 @@ class Provider(Protocol):
     def pricing(self, request: ModelRequest) -> Pricing: ...
 
     def stream(self, request: ModelRequest, attempt: int) -> AsyncIterator[str | ProviderReply]:
-        """Pieces of text, then one ProviderReply. Raises ProviderFailure."""
+        """Pieces of text (empty ones as signs of life), then one ProviderReply. Raises ProviderFailure."""
         ...
 
 

@@ -10,6 +10,8 @@ from openai.types.chat import chat_completion_chunk
 from pydantic_ai.messages import ModelResponseStreamEvent
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
 
+from guildhall_gateway.providers.unframed import Unframed
+
 
 @dataclass
 class _Stream(OpenAIStreamedResponse):
@@ -28,7 +30,7 @@ class _Stream(OpenAIStreamedResponse):
             )
 
 
-class ChatModel(OpenAIChatModel):
+class ChatModel(Unframed, OpenAIChatModel):
     """An OpenAI-compatible chat model that keeps tool calls apart by id; pieces without an id go to the last id."""
 
     @property

@@ -4,30 +4,26 @@ Guards the keys: they come from files or the environment, go into one client eac
 provider's error text is never passed on, since it may quote them. Redirects are not followed.
 """
 
+import asyncio
 import logging
 import os
 from collections.abc import AsyncIterator, Callable
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict
 
 import httpx2
 from guildhall_contracts import limits
 from guildhall_contracts.model_api import ModelRequest
 from pydantic_ai import exceptions, messages
-from pydantic_ai.direct import model_request_stream
-from pydantic_ai.models import Model
+from pydantic_ai.direct import model_request, model_request_stream
+from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
 from guildhall_gateway.prices import Pricing, listed_pricing
-from guildhall_gateway.problems import gateway_error
-from guildhall_gateway.providers.base import (
-    ProviderFailure,
-    ProviderReply,
-    empty_answer,
-    failure_of_status,
-    garbage_answer,
-    stalled,
-)
+from guildhall_gateway.providers.base import ProviderReply, empty_answer, garbage_answer
+from guildhall_gateway.providers.carry import carry_of
+from guildhall_gateway.providers.faults import failure_of
 from guildhall_gateway.providers.translate import (
     count_of,
     stop_reason_of,
@@ -36,14 +32,26 @@ from guildhall_gateway.providers.translate import (
     to_parameters,
     tool_calls_of,
 )
+from guildhall_gateway.providers.transport import http_client
+from guildhall_gateway.providers.unframed import Unframed
 
 log = logging.getLogger(__name__)
 
 KEY_MAX_BYTES: Final = 8 * 1024
-CONNECT_SECONDS: Final = 10.0
+REPLY_MAX_CHARS: Final = limits.BLOB_RESULT_MAX_BYTES + limits.TOOL_ARGUMENTS_MAX_BYTES
 NO_KEY: Final = "none"  # sent to local servers that want no key
 
 MakeModel = Callable[[str], Model]
+
+
+class _Asked(TypedDict):
+    """What pydantic-ai is asked with, streaming or not."""
+
+    model: Model
+    messages: list[messages.ModelMessage]
+    model_settings: ModelSettings
+    model_request_parameters: ModelRequestParameters
+    instrument: bool
 
 
 def read_key(name: str, folder: Path) -> str | None:
@@ -57,69 +65,79 @@ def read_key(name: str, folder: Path) -> str | None:
     return text or None
 
 
-def http_client() -> httpx2.AsyncClient:
-    """A client that follows no redirects and waits for a silent provider as long as the gateway does."""
-    timeout = httpx2.Timeout(float(limits.MODEL_STREAM_IDLE_MAX_SECONDS), connect=CONNECT_SECONDS)
-    return httpx2.AsyncClient(timeout=timeout, follow_redirects=False)
-
-
-def _openai(key: str, url: str | None, *, responses: bool) -> MakeModel:
-    from pydantic_ai.models.openai import OpenAIResponsesModel  # noqa: PLC0415  one SDK at a time
+def _openai(key: str, url: str | None, client: httpx2.AsyncClient, *, responses: bool) -> MakeModel:
+    from pydantic_ai.models.openai import OpenAIResponsesModel, OpenAIResponsesModelSettings  # noqa: PLC0415  one SDK at a time
     from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
 
     from guildhall_gateway.providers.openai_chat import ChatModel  # noqa: PLC0415
 
-    provider = OpenAIProvider(base_url=url, api_key=key, http_client=http_client())
+    class Responses(Unframed, OpenAIResponsesModel):
+        pass
+
+    provider = OpenAIProvider(base_url=url, api_key=key, http_client=client)
     if responses:
-        return lambda name: OpenAIResponsesModel(name, provider=provider)
+        settings = OpenAIResponsesModelSettings(openai_store=False)  # OpenAI keeps nothing of a private Run either
+        return lambda name: Responses(name, provider=provider, settings=settings)
     return lambda name: ChatModel(name, provider=provider)
 
 
-def _anthropic(key: str, url: str | None) -> MakeModel:
+def _anthropic(key: str, url: str | None, client: httpx2.AsyncClient) -> MakeModel:
     from pydantic_ai.models.anthropic import AnthropicModel  # noqa: PLC0415
     from pydantic_ai.providers.anthropic import AnthropicProvider  # noqa: PLC0415
 
-    provider = AnthropicProvider(api_key=key, base_url=url, http_client=http_client())
-    return lambda name: AnthropicModel(name, provider=provider)
+    class Messages(Unframed, AnthropicModel):
+        pass
+
+    provider = AnthropicProvider(api_key=key, base_url=url, http_client=client)
+    return lambda name: Messages(name, provider=provider)
 
 
-def _google(key: str, url: str | None) -> MakeModel:
+def _google(key: str, url: str | None, client: httpx2.AsyncClient) -> MakeModel:
     from pydantic_ai.models.google import GoogleModel  # noqa: PLC0415
     from pydantic_ai.providers.google import GoogleProvider  # noqa: PLC0415
 
-    provider = GoogleProvider(api_key=key, base_url=url, http_client=http_client())
-    return lambda name: GoogleModel(name, provider=provider)
+    class Gemini(Unframed, GoogleModel):
+        pass
+
+    provider = GoogleProvider(api_key=key, base_url=url, http_client=client)
+    return lambda name: Gemini(name, provider=provider)
 
 
-def connect(name: str, keys: Path, base_urls: dict[str, str]) -> "PydanticAiProvider | None":
-    """The provider called `name`, or None when it is neither known with a key nor given a base URL."""
+def connect(name: str, keys: Path, base_urls: dict[str, str], *, whole: bool = False) -> "PydanticAiProvider | None":
+    """The provider called `name`, or None when it is neither known with a key nor given a base URL.
+
+    `whole`: it is asked without streaming, for servers that cannot stream or do not count tokens when they do.
+    """
     key_name = "openai" if name == "openai-chat" else name
     key, url = read_key(key_name, keys), base_urls.get(name)
     if key is None and url is None:
         return None
     secret = key or NO_KEY
+    silence = limits.MODEL_CALL_MAX_SECONDS if whole else limits.MODEL_STREAM_IDLE_MAX_SECONDS
+    client = http_client(silence)
     match name:
         case "openai":
-            return PydanticAiProvider(name, _openai(secret, url, responses=True))
+            return PydanticAiProvider(name, _openai(secret, url, client, responses=True), whole=whole)
         case "anthropic":
-            return PydanticAiProvider(name, _anthropic(secret, url))
+            return PydanticAiProvider(name, _anthropic(secret, url, client), whole=whole)
         case "google":
-            return PydanticAiProvider(name, _google(secret, url))
+            return PydanticAiProvider(name, _google(secret, url, client), whole=whole)
     if name != "openai-chat" and url is None:
         return None
-    return PydanticAiProvider(name, _openai(secret, url, responses=False))
+    return PydanticAiProvider(name, _openai(secret, url, client, responses=False), whole=whole)
 
 
 class PydanticAiProvider:
     """One provider; models by name, all on one HTTP client."""
 
-    def __init__(self, name: str, make: MakeModel) -> None:
+    def __init__(self, name: str, make: MakeModel, *, whole: bool = False) -> None:
         self._name = name
         self._make = make
+        self._is_whole = whole  # asked without streaming
         self._models: dict[str, Model] = {}
 
     def pricing(self, request: ModelRequest) -> Pricing:
-        return listed_pricing(request.model)
+        return listed_pricing(request.model, datetime.now(UTC))
 
     def _model(self, request: ModelRequest) -> Model:
         name = request.model.partition(":")[2]
@@ -141,34 +159,56 @@ class PydanticAiProvider:
             log.warning("%s: %s while reading its answer", request.model, type(error).__name__)
             raise garbage_answer(request.model) from None
 
-    async def _pieces(self, request: ModelRequest) -> AsyncIterator[str | ProviderReply]:
-        settings = ModelSettings(max_tokens=request.max_output_tokens, max_retries=0)
-        size = 0
-        async with model_request_stream(
-            self._model(request),
-            to_messages(request.messages),
-            model_settings=settings,
-            model_request_parameters=to_parameters(request),
-            instrument=False,
-        ) as stream:
-            async for event in stream:
-                text = _text_of_event(event)
-                size += len(text)
-                if size > limits.BLOB_RESULT_MAX_BYTES:
-                    break  # no reply may be longer; what came is kept and marked as cut
-                if text:
-                    yield text
-            response = stream.get()
-        yield _reply(request, response, was_cut=size > limits.BLOB_RESULT_MAX_BYTES)
+    def _pieces(self, request: ModelRequest) -> AsyncIterator[str | ProviderReply]:
+        """Text as it comes, an empty piece for every other sign of life, then the reply."""
+        asked: _Asked = {
+            "model": self._model(request),
+            "messages": to_messages(request.messages, request.model),
+            "model_settings": ModelSettings(max_tokens=request.max_output_tokens, max_retries=0),
+            "model_request_parameters": to_parameters(request),
+            "instrument": False,
+        }
+        return _whole(request, asked) if self._is_whole else _streamed(request, asked)
 
 
-def _text_of_event(event: Any) -> str:
+async def _whole(request: ModelRequest, asked: _Asked) -> AsyncIterator[str | ProviderReply]:
+    """An answer that comes in one piece shows no life before; only the limit of a whole call ends the wait."""
+    waiting = asyncio.ensure_future(model_request(**asked))
+    try:
+        while not (await asyncio.wait({waiting}, timeout=limits.MODEL_HEARTBEAT_SECONDS))[0]:
+            yield ""
+        yield _reply(request, waiting.result(), was_cut=False)
+    finally:
+        waiting.cancel()
+
+
+async def _streamed(request: ModelRequest, asked: _Asked) -> AsyncIterator[str | ProviderReply]:
+    size = 0
+    async with model_request_stream(**asked) as stream:
+        async for event in stream:
+            text, more = _seen(event)
+            size += more
+            if size > REPLY_MAX_CHARS:
+                break  # no reply may be longer; what came is kept and marked as cut
+            yield text
+        response = stream.get()
+    yield _reply(request, response, was_cut=size > REPLY_MAX_CHARS)
+
+
+def _seen(event: Any) -> tuple[str, int]:
+    """The text an event brings for people to see, and how many characters it brings in all."""
     match event:
         case messages.PartStartEvent(part=messages.TextPart(content=text)):
-            return text
+            return text, len(text)
         case messages.PartDeltaEvent(delta=messages.TextPartDelta(content_delta=text)):
-            return text
-    return ""
+            return text, len(text)
+        case messages.PartStartEvent(part=messages.ThinkingPart(content=thought)):
+            return "", len(thought)
+        case messages.PartDeltaEvent(delta=messages.ThinkingPartDelta(content_delta=thought)):
+            return "", len(thought or "")
+        case messages.PartDeltaEvent(delta=messages.ToolCallPartDelta(args_delta=str(arguments))):
+            return "", len(arguments)
+    return "", 0
 
 
 def _reply(request: ModelRequest, response: messages.ModelResponse, *, was_cut: bool) -> ProviderReply:
@@ -178,35 +218,4 @@ def _reply(request: ModelRequest, response: messages.ModelResponse, *, was_cut: 
     count = count_of(response.usage)
     if not text.strip() and not calls and count is None and reason in ("end", "other"):
         raise empty_answer(request.model)
-    return ProviderReply(text, calls, reason, count)
-
-
-def failure_of(who: str, error: exceptions.AgentRunError) -> ProviderFailure:  # noqa: PLR0911  one for each kind
-    """The closed taxonomy's word for a pydantic-ai error."""
-    match error:
-        case exceptions.ModelContextWindowExceededError():
-            return failure_of_status(who, 400, overflow=True)
-        case exceptions.ModelQuotaExceededError():
-            text = f"the account of {who} has no quota or credit left; the platform team must top it up"
-            return ProviderFailure(gateway_error("llm_refused", text))
-        case exceptions.ModelRateLimitError():
-            return failure_of_status(who, 429, error.retry_after)
-        case exceptions.ModelHTTPError() if 300 <= error.status_code < 400:
-            return garbage_answer(who)
-        case exceptions.ModelHTTPError():
-            return _billed(failure_of_status(who, error.status_code, error.retry_after), error)
-        case exceptions.ModelTimeoutError():
-            return stalled(who, float(limits.MODEL_STREAM_IDLE_MAX_SECONDS))
-        case exceptions.ModelConnectionError():
-            text = f"the connection to {who} failed; this usually passes"
-            sent = error.phase not in ("pool", "connect")
-            return ProviderFailure(gateway_error("llm_unavailable", text), "unknown" if sent else "nothing")
-        case exceptions.ContentFilterError():
-            return ProviderFailure(gateway_error("llm_refused", f"{who}'s content filter stopped the reply"), "unknown")
-        case exceptions.ModelAPIError() | exceptions.UnexpectedModelBehavior():
-            return garbage_answer(who)
-    return garbage_answer(who)
-
-
-def _billed(failure: ProviderFailure, error: exceptions.ModelHTTPError) -> ProviderFailure:
-    return ProviderFailure(failure.error, "unknown") if error.in_stream else failure
+    return ProviderReply(text, calls, reason, count, carry_of(response, request.model))

@@ -23,7 +23,8 @@ class Providers:
         if name not in self._real:
             from guildhall_gateway.providers.pydantic_ai import connect  # noqa: PLC0415  heavy, and often unused
 
-            found = connect(name, Path(self._config.providers_dir), dict(self._config.base_urls))
+            urls, whole = dict(self._config.base_urls), name in self._config.models.whole_replies
+            found = connect(name, Path(self._config.providers_dir), urls, whole=whole)
             if found is None:
                 return None
             self._real[name] = found

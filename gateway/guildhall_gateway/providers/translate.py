@@ -18,6 +18,7 @@ from pydantic_ai.tools import ToolDefinition
 from pydantic_ai.usage import RequestUsage
 
 from guildhall_gateway.prices import TokenCount
+from guildhall_gateway.providers.carry import restored
 from guildhall_gateway.providers.framing import rendered
 
 _STOP_REASONS: dict[str, StopReason] = {
@@ -40,14 +41,17 @@ def _part(message: AnyMessage) -> theirs.ModelRequestPart:
     return theirs.UserPromptPart(rendered(message.content))
 
 
-def _turn(message: AssistantMessage) -> theirs.ModelResponse:
+def _turn(message: AssistantMessage, model: str) -> theirs.ModelResponse:
+    as_it_was = restored(message, model)
+    if as_it_was is not None:
+        return as_it_was
     parts: list[theirs.ModelResponsePart] = [theirs.TextPart(message.text)] if message.text else []
     parts += [theirs.ToolCallPart(call.name, call.arguments, call.id) for call in message.tool_calls]
     return theirs.ModelResponse(parts=parts)
 
 
-def to_messages(messages: Sequence[AnyMessage]) -> list[theirs.ModelMessage]:
-    """The conversation; neighbouring messages to the model become one request, empty turns are left out."""
+def to_messages(messages: Sequence[AnyMessage], model: str) -> list[theirs.ModelMessage]:
+    """The conversation as `model` is shown it: neighbouring messages to it are one request, no turn is empty."""
     out: list[theirs.ModelMessage] = []
     pending: list[theirs.ModelRequestPart] = []
     for message in messages:
@@ -58,7 +62,7 @@ def to_messages(messages: Sequence[AnyMessage]) -> list[theirs.ModelMessage]:
             out.append(theirs.ModelRequest(parts=pending))
             pending = []
         if message.text or message.tool_calls:
-            out.append(_turn(message))
+            out.append(_turn(message, model))
     if pending:
         out.append(theirs.ModelRequest(parts=pending))
     return out
