@@ -30,6 +30,7 @@ func prepareCommand(arguments []string) int {
 		plan.Archives = append(plan.Archives, name)
 		return nil
 	})
+	flags.BoolVar(&plan.Resume, "resume", false, "leave a workspace whose baseline was taken before as it is")
 	report := flags.String("termination-log", "/dev/termination-log", "file to write the message to")
 	noGate := flags.Bool("no-gate", false, "do not probe the network (local mode)")
 	if err := flags.Parse(arguments); err != nil {

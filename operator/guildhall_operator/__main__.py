@@ -30,7 +30,7 @@ async def run(config: Config) -> int:
     """Waits for the Lease, serves until told to stop or until anything it needs ends; the exit code."""
     kube = Kube(access_of(connection_info()))
     leader = Leader(kube, config.run_namespaces[0], f"{socket.gethostname()}-{os.getpid()}")
-    reconciler = Reconciler(kube, World(Store(), config), WorkQueue(), Metrics())
+    reconciler = Reconciler(kube, World(Store(config.priorities), config), WorkQueue(), Metrics())
     state = health.Health(reconciler, leader)
     pages = await health.serve(state, config.port)
     try:

@@ -70,6 +70,7 @@ class Peer:
     in_line: bool = False  # it waits for nothing but a free place
     claim: str = ""
     group: str = ""
+    rank: int = 0  # by its priority; the smallest goes first
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from guildhall_operator.isolation import Expected, PodLabels, Verdict, evaluate
 from guildhall_operator.manifests.job import planned_labels
 from guildhall_operator.manifests.snapshot import SnapshotTooLarge
 from guildhall_operator.records import PodRecord
+from guildhall_operator.run_view import rank_of
 from guildhall_operator.start import first_attempt
 
 CANARY_FRESH_SECONDS: Final = 30.0
@@ -158,8 +159,11 @@ def _claims_exist(decision: Decision, spec: RunSpec) -> bool:
     return True
 
 
-def _older(peer: Peer, decision: Decision) -> bool:
-    return (peer.created, peer.name) < (decision.run.created, decision.run.name)
+def _before(peer: Peer, decision: Decision) -> bool:
+    """Whether `peer` comes first: by priority, then by age."""
+    run = decision.run
+    rank = rank_of(run.priority, decision.observed.config.priorities)
+    return (peer.rank, peer.created, peer.name) < (rank, run.created, run.name)
 
 
 def _shown_position(decision: Decision, position: int) -> int:
@@ -170,7 +174,7 @@ def _shown_position(decision: Decision, position: int) -> int:
 
 
 def _has_turn(decision: Decision) -> bool:
-    """Whether workspace, group and namespace are free for this Run, and nobody older waits for the place."""
+    """Whether workspace, group and namespace are free for this Run, and nobody who comes first waits for the place."""
     observed, run = decision.observed, decision.run
     holders = [peer for peer in observed.peers if peer.holds]
     claim = observed.claims.get(run.claim)
@@ -185,8 +189,8 @@ def _has_turn(decision: Decision) -> bool:
         decision.hold("WorkspaceBusy", f"Run '{busy}' of concurrencyGroup '{run.group}' is not finished")
         return False
     limit = observed.config.max_concurrent_runs
-    ahead = sum(1 for peer in observed.peers if peer.in_line and not peer.holds and _older(peer, decision))
-    if len(holders) + ahead < limit:
+    ahead = sum(1 for peer in observed.peers if peer.in_line and not peer.holds and _before(peer, decision))
+    if run.holds or len(holders) + ahead < limit:
         return True
     position = _shown_position(decision, ahead + 1)
     what = f"{limit} Runs at a time in this namespace (maxConcurrentRuns); position {position} in the queue"
@@ -233,6 +237,16 @@ def _was_refused(decision: Decision) -> bool:
     return True
 
 
+def may_begin(decision: Decision, spec: RunSpec) -> bool:
+    """Whether an attempt may begin now; says what it waits for where not."""
+    if not (_isolation_holds(decision) and _claims_exist(decision, spec) and _has_turn(decision)):
+        return False
+    if decision.observed.gateway_ip is None:
+        decision.hold("Preparing", "the gateway's address is not known yet", look_again_seconds=2)
+        return False
+    return not _was_refused(decision)
+
+
 def admit(decision: Decision) -> None:
     """The stage before there is a Job."""
     if decision.run.cancelled:
@@ -244,12 +258,7 @@ def admit(decision: Decision) -> None:
     if decision.run.suspended:
         decision.hold("Suspended", "spec.suspend is true; set it to false to start", look_again_seconds=600)
         return
-    if not (_isolation_holds(decision) and _claims_exist(decision, accepted[0]) and _has_turn(decision)):
-        return
-    if decision.observed.gateway_ip is None:
-        decision.hold("Preparing", "the gateway's address is not known yet", look_again_seconds=2)
-        return
-    if _was_refused(decision):
+    if not may_begin(decision, accepted[0]):
         return
     try:
         first_attempt(decision, *accepted)

@@ -70,6 +70,7 @@ class Waits(Record):
     refused_seconds: int = Field(30, ge=0, le=3_600)
     unschedulable_seconds: int = Field(600, ge=0, le=86_400)
     node_lost_seconds: int = Field(60, ge=0, le=3_600)
+    replace_seconds: int = Field(600, ge=0, le=86_400)
     cancel_grace_seconds: int = Field(limits.LINGER_MAX_SECONDS + 5, ge=0, le=600)
 
 

@@ -6,7 +6,7 @@ Guards against deleting the only copy of what a Run did before the api had its b
 from guildhall_operator.actions import Deletion
 from guildhall_operator.decision import Decision
 from guildhall_operator.follow import current_pod, end_pod
-from guildhall_operator.names import journal_name, workspace_name
+from guildhall_operator.names import baseline_name, journal_name, workspace_name
 from guildhall_operator.outcome import executor_began, executor_message
 from guildhall_operator.records import PodRecord, mapping, number
 from guildhall_operator.reprint import reprint
@@ -51,7 +51,7 @@ def _free(decision: Decision) -> None:
         if not job.deleting:
             decision.deletions.append(Deletion("Job", job.namespace, job.name, job.uid))
     storage = mapping(mapping(run.spec.get("workspace")).get("storage"))
-    mine = [journal_name(run.name, run.uid)]
+    mine = [journal_name(run.name, run.uid), baseline_name(run.name, run.uid)]
     if storage.get("ephemeral", True) is not False:
         mine.append(workspace_name(run.name, run.uid))
     for name in mine:

@@ -2,23 +2,23 @@
 
 from typing import Final
 
-from guildhall_contracts.conditions import RETRYABLE_REASONS, Reason
 from guildhall_contracts.gate import PrepareMessage
-from guildhall_contracts.limits import DEADLINE_GRACE_SECONDS, WORKSHOP_RESTARTS_MAX_COUNT
+from guildhall_contracts.limits import WORKSHOP_RESTARTS_MAX_COUNT
 from guildhall_contracts.snapshot import RESEND_LABEL
 
-from guildhall_operator.actions import Deletion, EndPod
-from guildhall_operator.admit import Refusal, isolation_verdict, parse_guild, parse_spec
+from guildhall_operator.actions import EndPod
+from guildhall_operator.admit import isolation_verdict
+from guildhall_operator.again import close_attempt, why_not_again
 from guildhall_operator.decision import Decision
-from guildhall_operator.outcome import Outcome, executor_began, outcome, prepare_message, vanished
+from guildhall_operator.outcome import Asked, Outcome, executor_began, outcome, prepare_message, vanished
 from guildhall_operator.records import JobRecord, PodRecord, mapping, number
 from guildhall_operator.stalls import Stall, stall
-from guildhall_operator.start import begin_attempt, budget_seconds
 from guildhall_operator.status import seconds_since
 
 COALESCE_SECONDS: Final = 2.0  # prepare's proof and the executor's start are one status write where they are close
 CANARY_SLACK_SECONDS: Final = 10.0
 LOST_JOB_SECONDS: Final = 5.0
+VERDICT_SECONDS: Final = 5.0  # a pod may be gone before the Job says that it was evicted
 SHOWN_AFTER_SECONDS: Final = 2.0  # what fails once and then works costs no write
 
 
@@ -44,38 +44,15 @@ def end_pod(decision: Decision, pod: PodRecord | None) -> None:
         decision.end_pods.append(EndPod(pod.namespace, pod.name))
 
 
-def _delete_job(decision: Decision, job: JobRecord | None) -> None:
-    if job is not None and not job.deleting:
-        decision.deletions.append(Deletion("Job", job.namespace, job.name, job.uid))
-
-
-def _try_again(decision: Decision, pod: PodRecord | None, reason: Reason) -> bool:
-    """A new attempt for an infrastructure cause, if the agent had not begun; False where there is none to make."""
-    attempts = decision.draft.fields["attempts"]
-    spec = parse_spec({**decision.run.spec, "task": "-"})
-    if isinstance(spec, Refusal) or len(attempts) >= decision.observed.config.attempts_max_count:
-        return False
-    found = parse_guild(decision.observed.guild) if decision.observed.guild is not None else None
-    frozen = decision.observed.frozen
-    guild = frozen.guild if frozen else None if isinstance(found, Refusal) else found
-    deadline = pod.deadline_seconds if pod and pod.deadline_seconds else 0
-    seconds = deadline - DEADLINE_GRACE_SECONDS if deadline > DEADLINE_GRACE_SECONDS else budget_seconds(spec, guild)
-    decision.draft.attempt["reason"] = reason
-    decision.draft.attempt["endTime"] = decision.draft.now
-    _delete_job(decision, current_job(decision))
-    begin_attempt(decision, spec, seconds, f"attempt {len(attempts) + 1} after {reason}")
-    return True
-
-
 def give_up(decision: Decision, pod: PodRecord | None, end: Outcome) -> None:
     """Ends the attempt, and the Run with it unless another attempt may follow."""
     if end.reason == "IsolationNotEnforced":
         decision.draft.set("IsolationVerified", "False", "IsolationNotEnforced", end.message)
-    began = executor_began(pod) or bool(decision.draft.attempt.get("startTime"))
-    may_retry = end.retry and end.reason in RETRYABLE_REASONS and not began and not decision.run.cancelled
-    if may_retry and _try_again(decision, pod, end.reason):
+    objection = why_not_again(decision, pod, end.reason) if end.retry else ""
+    if objection is None:
+        close_attempt(decision, end.reason, end.message)
         return
-    decision.draft.end(end.status, end.reason, end.message, end.at)
+    decision.draft.end(end.status, end.reason, f"{end.message}; {objection}" if objection else end.message, end.at)
     end_pod_unless_over(decision, pod)
 
 
@@ -168,22 +145,45 @@ def _no_longer_queued(decision: Decision) -> None:
         decision.draft.set("Queued", "False", "Preparing", "")
 
 
-def _stop_asked(decision: Decision, pod: PodRecord | None) -> bool:
-    """Cancel and late suspend. True where the Run ended here; a running executor is told by the gateway first."""
-    run = decision.run
-    if not run.cancelled and not run.suspended:
-        return False
-    if run.cancelled and executor_began(pod):
-        if decision.waited("cancel", decision.observed.config.waits.cancel_grace_seconds):
-            end_pod(decision, pod)
-        return False
-    if run.cancelled:
+def _asked(decision: Decision) -> Asked:
+    """What the end of the pod is to be read against. A stop asked for stands, though it was taken back since."""
+    job = current_job(decision)
+    taken = job is not None and job.suspended and bool(decision.draft.attempt.get("podUid"))
+    return Asked(decision.run.cancelled, taken or decision.draft.attempt.get("reason") == "Suspended")
+
+
+def _cancel(decision: Decision, pod: PodRecord | None) -> bool:
+    """True where the Run ended here; a running executor is told by the gateway first."""
+    if not executor_began(pod):
         decision.draft.end("False", "Cancelled", "cancelled before the executor started")
-    else:
-        what = "suspended after it had started; a Run that has begun is not run again: create a new one"
-        decision.draft.end("False", "Suspended", what)
-    end_pod_unless_over(decision, pod)
-    return True
+        return True
+    if decision.waited("cancel", decision.observed.config.waits.cancel_grace_seconds):
+        end_pod(decision, pod)
+    return False
+
+
+def _suspend(decision: Decision, pod: PodRecord | None) -> bool:
+    """True where the attempt or the Run ended here: what can go on later is stopped, what cannot ends and says so."""
+    objection = why_not_again(decision, pod, "Suspended")
+    if objection is not None:
+        decision.draft.end("False", "Suspended", f"suspended after it had started; {objection}")
+        end_pod_unless_over(decision, pod)
+        return True
+    if not executor_began(pod):
+        close_attempt(decision, "Suspended", "suspended before the executor started")
+        return True
+    decision.draft.attempt["reason"] = "Suspended"
+    end_pod(decision, pod)
+    return False
+
+
+def _stop_asked(decision: Decision, pod: PodRecord | None) -> bool:
+    """Cancel and late suspend. True where nothing more is to be decided about the attempt."""
+    if decision.run.cancelled:
+        return _cancel(decision, pod)
+    if decision.run.suspended or decision.draft.attempt.get("reason") == "Suspended":
+        return _suspend(decision, pod)
+    return False
 
 
 def _opened(decision: Decision, pod: PodRecord | None) -> bool:
@@ -198,11 +198,21 @@ def _opened(decision: Decision, pod: PodRecord | None) -> bool:
     return True
 
 
+def _pod_gone(decision: Decision) -> None:
+    """The recorded pod is no more: the Job tells a moment later why."""
+    job, asked = current_job(decision), _asked(decision)
+    known = job is None or job.deleting or job.failed or asked.cancel or asked.suspend
+    if known or decision.waited("verdict", VERDICT_SECONDS):
+        give_up(decision, None, vanished(job.failed if job else "", asked))
+
+
 def _without_pod(decision: Decision) -> None:
     """No pod: not made yet, not admitted, or gone."""
     attempt, job = decision.draft.attempt, current_job(decision)
-    if attempt.get("podUid") or (job is not None and job.failed):
-        give_up(decision, None, vanished(job.failed if job else ""))
+    if attempt.get("podUid"):
+        _pod_gone(decision)
+    elif job is not None and job.failed:
+        give_up(decision, None, vanished(job.failed, _asked(decision)))
     elif job is None and decision.waited("job", LOST_JOB_SECONDS):
         what = f"Job '{attempt.get('job')}' was deleted before it made a pod"
         give_up(decision, None, Outcome("False", "Deleted", what))
@@ -221,14 +231,14 @@ def follow(decision: Decision) -> None:
         _without_pod(decision)
         return
     _progress(decision, pod)
-    end = outcome(pod, decision.run)
+    end = outcome(pod, decision.run, _asked(decision))
     if end is not None:
         give_up(decision, pod, end)
         return
     if decision.draft.finished or _stop_asked(decision, pod) or _opened(decision, pod):
         return
     if pod.deleting and pod.disruption and decision.waited("lost", decision.observed.config.waits.node_lost_seconds):
-        give_up(decision, pod, Outcome("False", "NodeLost", f"node '{pod.node}' does not answer"))
+        give_up(decision, pod, Outcome("False", "NodeLost", f"node '{pod.node}' does not answer", retry=True))
         return
     restarts = pod.container("workshop").restarts
     if restarts > WORKSHOP_RESTARTS_MAX_COUNT:

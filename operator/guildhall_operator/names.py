@@ -36,3 +36,7 @@ def journal_name(run_name: str, uid: str) -> str:
 
 def workspace_name(run_name: str, uid: str) -> str:
     return f"{base_name(run_name, uid)}-workspace"
+
+
+def baseline_name(run_name: str, uid: str) -> str:
+    return f"{base_name(run_name, uid)}-baseline"

@@ -43,12 +43,12 @@ _DISRUPTIONS: Final[dict[str, Reason]] = {
     "DeletionByTaintManager": "NodeLost",
     "DeletionByPodGC": "NodeLost",
 }
-_SELF_INFLICTED: Final = ("ephemeral local storage", "emptydir", "ephemeral-storage limit")
+_SELF_INFLICTED: Final = ("ephemeral local storage", "local ephemeral storage", "usage of emptydir")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of one attempt. `retry` only where the infrastructure failed and the agent had not begun."""
+    """The end of one attempt. `retry` only where something outside the pod stopped it: another attempt may go on."""
 
     status: Literal["True", "False"]
     reason: Reason
@@ -107,10 +107,27 @@ def _past_deadline(at: str) -> Outcome:
     return Outcome("False", "DeadlineExceeded", "the pod ran longer than budget.seconds and was stopped", at)
 
 
-def _stopped(pod: PodRecord, message: ExecutorMessage, at: str, *, cancelled: bool) -> Outcome:
-    """The end of an executor that was told to stop: a person did where one cancelled, else the pod says why."""
-    if cancelled:
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked of the attempt before its pod ended: by a person, or by whoever suspended its Job."""
+
+    cancel: bool = False
+    suspend: bool = False
+
+
+NOTHING: Final = Asked()
+
+
+def suspended(at: str = "") -> Outcome:
+    return Outcome("False", "Suspended", "suspended after it had started", at, retry=True)
+
+
+def _stopped(pod: PodRecord, message: ExecutorMessage, at: str, asked: Asked) -> Outcome:
+    """The end of an executor that was told to stop: a person did where one asked for it, else the pod says why."""
+    if asked.cancel:
         return Outcome("False", "Cancelled", "cancelled; the executor was stopped", at)
+    if asked.suspend:
+        return suspended(at)
     if pod.reason == "DeadlineExceeded":
         return _past_deadline(at)
     disrupted = _disrupted(pod, at)
@@ -120,11 +137,14 @@ def _stopped(pod: PodRecord, message: ExecutorMessage, at: str, *, cancelled: bo
     return Outcome("False", "ExecutorLost", f"{what}; the executor's last word: {message.message or 'none'}", at)
 
 
-def _died(pod: PodRecord, name: str, container: ContainerRecord, *, cancelled: bool) -> Outcome:
+def _died(pod: PodRecord, name: str, container: ContainerRecord, asked: Asked) -> Outcome:
     at = container.finished_at
+    stopped = pod.reason == "DeadlineExceeded" or bool(pod.deleting)
+    if asked.cancel and stopped:
+        return Outcome("False", "Cancelled", "cancelled; the executor did not end by itself and was stopped", at)
+    if asked.suspend and stopped:
+        return suspended(at)
     if pod.reason == "DeadlineExceeded":
-        if cancelled:
-            return Outcome("False", "Cancelled", "cancelled; the executor did not end by itself and was stopped", at)
         return _past_deadline(at)
     disrupted = _disrupted(pod, at)
     if disrupted is not None:
@@ -139,41 +159,45 @@ def _died(pod: PodRecord, name: str, container: ContainerRecord, *, cancelled: b
     return Outcome("False", reason, f"container '{name}' ended without a word ({code}); see the pod's log", at)
 
 
-def _prepared(pod: PodRecord, *, cancelled: bool) -> Outcome | None:
+def _prepared(pod: PodRecord, asked: Asked) -> Outcome | None:
     """The end, where `prepare` did not let the pod go on."""
     container = pod.container("prepare")
     message = prepare_message(pod)
     if message is not None and message.outcome != "passed":
         return Outcome("False", _PREPARE_REASONS[message.outcome], message.message, container.finished_at)
     if container.exit_code != 0:
-        return _died(pod, "prepare", container, cancelled=cancelled)
+        return _died(pod, "prepare", container, asked)
     if message is None:
         what = "'prepare' ended without its evidence; its image does not fit this operator"
         return Outcome("False", "NotVerified", what, container.finished_at)
     return None
 
 
-def outcome(pod: PodRecord, run: RunView) -> Outcome | None:
+def outcome(pod: PodRecord, run: RunView, asked: Asked = NOTHING) -> Outcome | None:
     """The end of the attempt this pod made, or None while it can still go on."""
     executor = pod.container("executor")
     if executor.state == "terminated" and executor.started_at:
         message = executor_message(pod, run)
         if message is not None and _told_to_stop(message):
-            return _stopped(pod, message, executor.finished_at, cancelled=run.cancelled)
+            return _stopped(pod, message, executor.finished_at, asked)
         if message is not None:
             return _said(message, executor.finished_at)
-        return _died(pod, "executor", executor, cancelled=run.cancelled)
+        return _died(pod, "executor", executor, asked)
     if pod.container("prepare").state == "terminated":
-        refused = _prepared(pod, cancelled=run.cancelled)
+        refused = _prepared(pod, asked)
         if refused is not None:
             return refused
     if pod.ended:
-        return _died(pod, "executor", executor, cancelled=run.cancelled)
+        return _died(pod, "executor", executor, asked)
     return None
 
 
-def vanished(failed: str) -> Outcome:
+def vanished(failed: str, asked: Asked = NOTHING) -> Outcome:
     """The end of an attempt whose pod is gone; `failed` is the Job's own message, or empty."""
+    if asked.cancel:
+        return Outcome("False", "Cancelled", "cancelled; its pod is gone")
+    if asked.suspend:
+        return suspended()
     if "DisruptionTarget" in failed:
         return Outcome("False", "Evicted", "the pod was evicted and is gone", retry=True)
     return Outcome("False", "ExecutorLost", f"the pod was deleted while the Run was on ({failed or 'no reason known'})")

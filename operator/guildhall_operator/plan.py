@@ -7,6 +7,7 @@ from datetime import datetime
 
 from guildhall_operator.actions import Observed, Plan
 from guildhall_operator.admit import admit
+from guildhall_operator.again import again
 from guildhall_operator.decision import Decision
 from guildhall_operator.finish import finish
 from guildhall_operator.follow import follow
@@ -20,6 +21,8 @@ def plan(run: RunView, observed: Observed, now: datetime) -> Plan:
     decision = Decision(run, observed, now)
     if run.finished:
         finish(decision)
+    elif run.between:
+        again(decision)
     elif run.started:
         follow(decision)
     else:

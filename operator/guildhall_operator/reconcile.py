@@ -86,7 +86,7 @@ class Reconciler:
     async def _run(self, run: RunView, key: Key) -> None:
         now, monotonic = self.wall(), self.monotonic()
         decided = plan(run, observe(self.world, run, monotonic), now)
-        if decided.create and not run.started:
+        if decided.create and not run.holds:
             self.world.store.reserved.add(run.uid)
         try:
             await apply(Hands(self.kube, self.world.store, self._wrote), run, decided, now)

@@ -88,7 +88,7 @@ class JobRecord:
     uid: str
     run: str
     suspended: bool = False
-    failed: str = ""  # message of the Failed condition
+    failed: str = ""  # message of the Failed condition, or of the FailureTarget that comes before it
     deleting: bool = False
 
 
@@ -195,7 +195,8 @@ def job_record(raw: Json) -> JobRecord | None:
     run = labels_of(raw).get(RUN_LABEL)
     if run is None:
         return None
-    failed = _condition(mapping(raw.get("status")), "Failed")
+    status = mapping(raw.get("status"))
+    failed = next((c for c in (_condition(status, "Failed"), _condition(status, "FailureTarget")) if c), {})
     return JobRecord(
         name=text(meta.get("name"), 253),
         namespace=text(meta.get("namespace"), 63),

@@ -1,6 +1,6 @@
 """A Run as the operator reads it: a thin view of the raw object, and the bounded form that is kept in memory."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -55,6 +55,16 @@ class RunView:
         return bool(self.attempts)
 
     @property
+    def between(self) -> bool:
+        """Whether its last attempt is over and another may follow."""
+        return not self.finished and bool(self.attempts) and bool(self.attempts[-1].get("endTime"))
+
+    @property
+    def holds(self) -> bool:
+        """Whether it has a place among the Runs of its namespace: a suspended one gave its place back."""
+        return self.started and not (self.between and self.attempts[-1].get("reason") == "Suspended")
+
+    @property
     def claim(self) -> str:
         """The user's claim it works on in place, or empty."""
         return text(mapping(mapping(self.spec.get("workspace")).get("claim")).get("name"), 253)
@@ -62,6 +72,10 @@ class RunView:
     @property
     def group(self) -> str:
         return text(self.spec.get("concurrencyGroup"), 63)
+
+    @property
+    def priority(self) -> str:
+        return text(self.spec.get("priority"), 253)
 
     @property
     def cancelled(self) -> bool:
@@ -114,3 +128,8 @@ def slimmed(run: RunView) -> RunView:
         spec=spec,
         status=status,
     )
+
+
+def rank_of(priority: str, priorities: Sequence[str]) -> int:
+    """Whose turn comes first: 0 for the first class of the chart's list; a Run that names none comes after them all."""
+    return priorities.index(priority) if priority in priorities else len(priorities)

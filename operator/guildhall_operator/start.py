@@ -8,7 +8,8 @@ from guildhall_operator import names
 from guildhall_operator.decision import Decision
 from guildhall_operator.manifests.job import Try, job
 from guildhall_operator.manifests.snapshot import run_snapshot, snapshot_config_map
-from guildhall_operator.manifests.volumes import journal_claim, workspace_claim
+from guildhall_operator.manifests.volumes import baseline_claim, journal_claim, workspace_claim
+from guildhall_operator.records import mapping, number
 
 
 def _try(decision: Decision, spec: RunSpec, number: int, seconds: int) -> Try:
@@ -24,18 +25,24 @@ def budget_seconds(spec: RunSpec, guild: GuildSpec | None) -> int:
     return budget.seconds or limits.BUDGET_DEFAULT_SECONDS
 
 
-def begin_attempt(decision: Decision, spec: RunSpec, seconds: int, note: str = "") -> None:
+def begin_attempt(decision: Decision, spec: RunSpec, seconds: int) -> None:
     """A new Job and its entry in the status."""
     run, draft = decision.run, decision.draft
-    number = len(draft.fields["attempts"]) + 1
-    decision.create.append(job(run, spec, decision.observed.config, _try(decision, spec, number, seconds)))
-    draft.fields["attempts"].append({"number": number, "job": names.job_name(run.name, run.uid, number)})
+    count = len(draft.fields["attempts"]) + 1
+    decision.create.append(job(run, spec, decision.observed.config, _try(decision, spec, count, seconds)))
+    draft.fields["attempts"].append({"number": count, "job": names.job_name(run.name, run.uid, count)})
     if draft.get("Queued"):
         draft.set("Queued", "False", "Preparing", "")
     draft.set("WorkspaceReady", "Unknown", "Preparing", "")
     draft.set("IsolationVerified", "Unknown", "Preparing", "")
-    draft.set("Running", "False", "NotStarted", note)
+    draft.set("Running", "False", "NotStarted", "")
     draft.set("Succeeded", "Unknown", "Preparing", "")
+
+
+def next_attempt(decision: Decision, spec: RunSpec) -> None:
+    """The same Run in another pod: snapshot, journal, workspace and baseline are there, and the budget stands."""
+    frozen = number(mapping(decision.draft.fields.get("budget")).get("seconds"))
+    begin_attempt(decision, spec, frozen or budget_seconds(spec, None))
 
 
 def first_attempt(decision: Decision, spec: RunSpec, guild: GuildSpec) -> None:
@@ -46,7 +53,6 @@ def first_attempt(decision: Decision, spec: RunSpec, guild: GuildSpec) -> None:
         snapshot = run_snapshot(run, spec, guild, config, list(decision.observed.targets))
         decision.create.append(snapshot_config_map(run, snapshot))
     decision.create.append(journal_claim(run, config))
-    workspace = workspace_claim(run, spec, config)
-    if workspace is not None:
-        decision.create.append(workspace)
+    claims = (workspace_claim(run, spec, config), baseline_claim(run, spec, config))
+    decision.create.extend(claim for claim in claims if claim is not None)
     begin_attempt(decision, spec, (frozen and frozen.budget.seconds) or budget_seconds(spec, guild))

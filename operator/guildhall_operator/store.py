@@ -4,7 +4,7 @@ Guards against acting on an older state than was already seen: objects are compa
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -27,7 +27,7 @@ from guildhall_operator.records import (
     pod_record,
     text,
 )
-from guildhall_operator.run_view import RunView, run_view, slimmed
+from guildhall_operator.run_view import RunView, rank_of, run_view, slimmed
 
 EVENTS_MAX_COUNT: Final = 5_000
 RunKey = tuple[str, str]
@@ -51,7 +51,8 @@ class ClaimUse:
 class Store:
     """The caches. `reserved` holds Runs whose Job is being made, so that two workers never give away one place."""
 
-    def __init__(self) -> None:
+    def __init__(self, priorities: Sequence[str] = ()) -> None:
+        self._priorities = tuple(priorities)
         self.runs: dict[RunKey, RunView] = {}
         self._versions: dict[RunKey, int] = {}
         self._key_by_uid: dict[str, RunKey] = {}
@@ -84,13 +85,14 @@ class Store:
         self.runs[key] = run
         self._versions[key] = version
         self._key_by_uid[run.uid] = key
-        if run.started or run.finished:
+        if run.holds or run.finished:
             self.reserved.discard(run.uid)
         if run.finished:
             self.frozen.pop(run.uid, None)
         if not run.finished and not run.deleting:
             self._unfinished[key[0]][key[1]] = key
-            return {key}
+            gave_back = old is not None and same and old.holds and not run.holds
+            return {key} | (self.waiting_in(key[0]) if gave_back else set())
         self._unfinished[key[0]].pop(key[1], None)
         freed = old is not None and same and not (old.finished or old.deleting)
         return {key} | (self.waiting_in(key[0]) if freed else set())
@@ -129,10 +131,13 @@ class Store:
     def waiting_in(self, namespace: str) -> set[RunKey]:
         """Runs that a freed place may concern: the first in line, and those waiting for a workspace or group."""
         waiting = [self.runs[key] for key in self._unfinished[namespace].values()]
-        waiting = [run for run in waiting if not run.started and run.conditions.get("Queued")]
-        in_line = sorted((run for run in waiting if in_line_for_place(run)), key=lambda run: (run.created, run.name))
+        waiting = [run for run in waiting if not run.holds and run.conditions.get("Queued")]
+        in_line = sorted((run for run in waiting if in_line_for_place(run)), key=self._turn)
         others = [run for run in waiting if run.conditions["Queued"].get("reason") == "WorkspaceBusy"]
         return {run.key for run in [*in_line[:4], *others]}
+
+    def _turn(self, run: RunView) -> tuple[int, str, str]:
+        return (rank_of(run.priority, self._priorities), run.created, run.name)
 
     def peers(self, run: RunView) -> tuple[Peer, ...]:
         """The other unfinished Runs of its namespace."""
@@ -140,8 +145,9 @@ class Store:
         return tuple(self._peer(other) for other in found if other.uid != run.uid)
 
     def _peer(self, run: RunView) -> Peer:
-        holds = run.started or run.uid in self.reserved
-        return Peer(run.uid, run.name, run.created, holds, in_line_for_place(run), run.claim, run.group)
+        holds = run.holds or run.uid in self.reserved
+        rank = rank_of(run.priority, self._priorities)
+        return Peer(run.uid, run.name, run.created, holds, in_line_for_place(run), run.claim, run.group, rank)
 
     def key_of(self, uid: str) -> RunKey | None:
         return self._key_by_uid.get(uid)

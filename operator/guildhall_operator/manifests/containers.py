@@ -80,8 +80,11 @@ def gate_config(config: Config, targets: list[Target], gateway_ip: str) -> GateC
     )
 
 
-def prepare(spec: RunSpec, config: Config, gate: GateConfig) -> dict[str, Any]:
-    """Injects the workshop, unpacks the source, takes the baseline, proves the isolation."""
+def prepare(spec: RunSpec, config: Config, gate: GateConfig, *, resume: bool = False) -> dict[str, Any]:
+    """Injects the workshop, unpacks the source, takes the baseline, proves the isolation.
+
+    With `resume`, a workspace whose baseline an earlier attempt took stays as that attempt left it.
+    """
     command = [
         f"/{WORKSHOP_BINARY}",
         "prepare",
@@ -91,6 +94,7 @@ def prepare(spec: RunSpec, config: Config, gate: GateConfig) -> dict[str, Any]:
         pod.WORKSPACE_PATH,
         "--baseline",
         pod.BASELINE_PATH,
+        *(["--resume"] if resume else []),
     ]
     mounts = [
         _workspace_mount(spec),

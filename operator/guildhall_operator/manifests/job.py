@@ -15,7 +15,7 @@ from guildhall_operator import names
 from guildhall_operator.config import Config
 from guildhall_operator.manifests import containers
 from guildhall_operator.manifests.owner import labels, metadata
-from guildhall_operator.manifests.volumes import volumes
+from guildhall_operator.manifests.volumes import keeps_workspace, volumes
 from guildhall_operator.run_view import KUEUE_LABEL, RunView
 
 NOWHERE: Final = "192.0.2.1"  # reserved for documentation: a resolver that never answers
@@ -81,7 +81,7 @@ def pod_spec(run: RunView, spec: RunSpec, config: Config, attempt: Try) -> dict[
         "hostAliases": [{"ip": attempt.gateway_ip, "hostnames": [config.gateway.service]}],
         "securityContext": pod_security_context(own_group=attempt.own_group),
         "initContainers": [
-            containers.prepare(spec, config, gate),
+            containers.prepare(spec, config, gate, resume=attempt.number > 1 and keeps_workspace(spec)),
             containers.workshop(spec, config, own_group=attempt.own_group),
         ],
         "containers": [containers.executor(config, attempt.number)],

@@ -57,6 +57,24 @@ def workspace_claim(run: RunView, spec: RunSpec, config: Config) -> dict[str, An
     return claim
 
 
+def keeps_workspace(spec: RunSpec) -> bool:
+    """Whether the workspace is on a claim: only then can another pod go on with what one has begun."""
+    return has_own_claim(spec) or (spec.workspace is not None and spec.workspace.claim is not None)
+
+
+def baseline_claim(run: RunView, spec: RunSpec, config: Config) -> dict[str, Any] | None:
+    """What keeps the baseline: a later attempt compares with the tree the first one found. None where none follows."""
+    if not keeps_workspace(spec):
+        return None
+    return _claim(run, names.baseline_name(run.name, run.uid), BASELINE_SIZE, config.storage.class_)
+
+
+def _baseline(run: RunView, spec: RunSpec) -> dict[str, Any]:
+    if not keeps_workspace(spec):
+        return _empty("baseline", BASELINE_SIZE)
+    return {"name": "baseline", "persistentVolumeClaim": {"claimName": names.baseline_name(run.name, run.uid)}}
+
+
 def _empty(name: str, size: str, *, memory: bool = False) -> dict[str, Any]:
     where = {"medium": "Memory", "sizeLimit": size} if memory else {"sizeLimit": size}
     return {"name": name, "emptyDir": where}
@@ -91,7 +109,7 @@ def volumes(run: RunView, spec: RunSpec, config: Config) -> list[dict[str, Any]]
         _workspace(run, spec, resources),
         _empty("bin", "64Mi"),
         _empty("socket", "1Mi", memory=True),
-        _empty("baseline", BASELINE_SIZE),
+        _baseline(run, spec),
         *_source(spec),
         {
             "name": "snapshot",

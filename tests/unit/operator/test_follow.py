@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from guildhall_operator.actions import Deletion, EndPod, Plan
+from guildhall_operator.actions import EndPod, Plan
 from guildhall_operator.plan import plan
 from guildhall_operator.records import ContainerRecord, PodRecord
 from unit.operator import kit
@@ -248,41 +248,9 @@ def pull(reason: str = "ImagePullBackOff") -> PodRecord:
     return kit.starting(containers={"prepare": kit.waiting(reason, "Back-off pulling image reg/workshop:1")})
 
 
-def test_an_image_that_cannot_be_pulled_gets_a_second_attempt_then_ends() -> None:
-    first = look(pull(), waits={"shown/ImagePullFailed": 2.0})
-    assert (first.status or {})["reason"] == "ImagePullFailed"
-    again = look(pull(), seconds=60, waits={"stall/ImagePullFailed": 45.0})
-    assert [item["kind"] for item in again.create] == ["Job"]
-    assert again.create[0]["metadata"]["name"].endswith("-a2")
-    attempts = (again.status or {})["attempts"]
-    assert [item["number"] for item in attempts] == [1, 2]
-    assert attempts[0]["reason"] == "ImagePullFailed"
-    assert again.deletions == (Deletion("Job", kit.NAMESPACE, f"fix-{kit.UID}-a1", "job-1"),)
-    view = kit.after(kit.started(), again)
-    second = kit.starting(uid="second", attempt=2, containers=pull().containers)
-    world = kit.world(pods=(second,), jobs=kit.job_of(view, 2), waits={"stall/ImagePullFailed": 45.0})
-    assert kit.verdict(plan(view, world, kit.at(120))) == ("False", "ImagePullFailed")
-
-
-def test_the_second_attempt_has_the_first_ones_budget() -> None:
-    again = look(pull(), seconds=60, spec={"budget": {"seconds": 120}}, waits={"stall/ImagePullFailed": 45.0})
-    first = plan(kit.run({"budget": {"seconds": 120}}), kit.world(), kit.START)
-    assert again.create[0]["spec"]["template"]["spec"]["activeDeadlineSeconds"] == 3_660  # as the pod shows it
-    assert first.create[-1]["spec"]["template"]["spec"]["activeDeadlineSeconds"] == 180
-
-
 @pytest.mark.parametrize("reason", ["InvalidImageName", "ErrImageNeverPull"])
 def test_an_image_that_never_can_be_pulled_ends_at_once(reason: str) -> None:
     assert kit.verdict(look(pull(reason))) == ("False", "ImagePullFailed")
-
-
-def test_an_agent_that_has_begun_is_never_run_again() -> None:
-    evicted = executor(kit.ended("", 143), phase="Failed", disruption="EvictionByEvictionAPI")
-    assert not look(evicted).create
-    before = kit.starting(phase="Failed", disruption="EvictionByEvictionAPI")
-    assert look(before).create
-    own = kit.starting(phase="Failed", reason="Evicted", message="Usage of EmptyDir volume exceeds the limit")
-    assert not look(own).create
 
 
 def test_a_pod_that_vanished_is_lost_or_evicted() -> None:
@@ -360,14 +328,6 @@ def test_cancel_before_the_executor_began_ends_at_once() -> None:
     asked = kit.run_view({**kit.raw_run({"cancel": True}), "status": dict(view.status)})
     done = plan(asked, kit.world(pods=(kit.starting(),), jobs=kit.job_of(view)), kit.at(5))
     assert kit.verdict(done) == ("False", "Cancelled")
-
-
-def test_suspend_after_start_ends_the_attempt() -> None:
-    view = kit.started()
-    asked = kit.run_view({**kit.raw_run({"suspend": True}), "status": dict(view.status)})
-    done = plan(asked, kit.world(pods=(kit.pod(),), jobs=kit.job_of(view)), kit.at(20))
-    assert kit.verdict(done) == ("False", "Suspended")
-    assert done.end_pods == (END,)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 
 FOLDER = Path(guildhall_operator.__file__).parent
 PURE = [
-    *("actions", "admit", "decision", "finish", "follow", "guilds", "isolation", "names", "outcome", "reprint", "plan"),
+    *("actions", "admit", "again", "decision", "finish", "follow", "guilds", "isolation", "names", "outcome", "reprint", "plan"),
     *("quantity", "records", "run_view", "stalls", "start", "status"),
     *(f"manifests.{path.stem}" for path in (FOLDER / "manifests").glob("*.py")),
 ]

@@ -291,9 +291,12 @@ async def test_a_second_attempt_that_is_refused_is_tried_again_after_a_pause() -
     tries: list[str] = []
     story.kube.refuse = refuse
     await asyncio.wait_for(story.work(), 5)
+    assert [item.get("reason") for item in story.status()["attempts"]] == ["Evicted"]
+    story.seconds = 1
+    await asyncio.wait_for(story.work(), 5)
     assert len(tries) == 1
     story.kube.refuse = lambda _method, _path: None
-    story.seconds = 6
+    story.seconds = 8
     await story.work()
     assert len(story.status()["attempts"]) == 2
 

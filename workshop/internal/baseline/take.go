@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
@@ -47,8 +49,45 @@ func Take(root *tree.Root, dir string) (Summary, error) {
 	return t.found, nil
 }
 
+// create makes the file anew: what an attempt that was cut off left is read-only, and so cannot be written over.
 func create(dir, name string) (*os.File, error) {
+	if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
 	return os.OpenFile(filepath.Join(dir, name), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o444)
+}
+
+// Taken is the summary of a baseline that was taken before, if it is whole: its manifest ends with its count and all the
+// content it names is there.
+func Taken(dir string) (Summary, error) {
+	base, err := Open(dir)
+	if err != nil {
+		return Summary{}, err
+	}
+	defer base.content.Close()
+	entries, err := base.Entries()
+	if err != nil {
+		return Summary{}, err
+	}
+	found := Summary{Files: len(entries)}
+	for _, entry := range entries {
+		if entry.Offset < 0 {
+			found.HashedOnly++
+			continue
+		}
+		found.ContentBytes = max(found.ContentBytes, entry.Offset+entry.Size)
+	}
+	info, err := base.content.Stat()
+	if err != nil || info.Size() < found.ContentBytes {
+		return Summary{}, fmt.Errorf("the baseline's content is cut off")
+	}
+	manifest, err := os.ReadFile(base.manifest)
+	if err != nil {
+		return Summary{}, err
+	}
+	sum := sha256.Sum256(manifest)
+	found.ManifestSHA256 = hex.EncodeToString(sum[:])
+	return found, nil
 }
 
 type taker struct {
@@ -81,11 +120,11 @@ func (t *taker) run() error {
 		return fmt.Errorf("the workspace holds more than %d entries, is nested too deep, or has directories that cannot be read",
 			limit.WalkMaxEntries)
 	}
-	fmt.Fprintf(t.manifest, "end %d\n", t.found.Files)
-	if err := t.manifest.Flush(); err != nil {
+	if err := t.content.Flush(); err != nil {
 		return err
 	}
-	return t.content.Flush()
+	fmt.Fprintf(t.manifest, "end %d\n", t.found.Files)
+	return t.manifest.Flush()
 }
 
 // entry records one file. A file that cannot be read is recorded without a hash; only a failing baseline is an error.

@@ -15,13 +15,15 @@ import (
 	"guildhall.dev/workshop/internal/unpack"
 )
 
-// Plan is what `prepare` is told. Empty Bin or Baseline leave that step out; a nil Gate does too.
+// Plan is what `prepare` is told. Empty Bin or Baseline leave that step out; a nil Gate does too. With Resume, a
+// workspace whose baseline is whole is left as an earlier attempt left it.
 type Plan struct {
 	Bin             string
 	Workspace       string
 	Baseline        string
 	Archives        []string
 	StripComponents int
+	Resume          bool
 	Gate            *gate.Config
 }
 
@@ -89,6 +91,11 @@ func workspace(plan Plan) (*Workspace, string, error) {
 	defer root.Close()
 	if err := writable(plan.Workspace); err != nil {
 		return nil, "", err
+	}
+	if plan.Resume {
+		if found, err := baseline.Taken(plan.Baseline); err == nil {
+			return evidenceOf(found), "goes on in the workspace of an earlier attempt", nil
+		}
 	}
 	for _, archive := range plan.Archives {
 		if err := unpack.File(root, archive, plan.StripComponents); err != nil {

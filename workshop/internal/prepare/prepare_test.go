@@ -153,3 +153,42 @@ func TestInjectIsWholeAndReadOnly(t *testing.T) {
 		t.Fatalf("%+v", got)
 	}
 }
+
+// An attempt that follows another finds its work and its baseline; one that follows a torn baseline begins anew.
+func TestResumeKeepsTheWorkAndTheBaseline(t *testing.T) {
+	plan := Plan{Workspace: t.TempDir(), Baseline: t.TempDir(), Resume: true}
+	write(t, plan.Workspace, "kept.txt", "as it was\n")
+	first := Run(context.Background(), plan)
+	if first.Outcome != gate.Passed || first.Workspace.Files != 1 {
+		t.Fatalf("%+v", first)
+	}
+	write(t, plan.Workspace, "kept.txt", "as the agent left it\n")
+	write(t, plan.Workspace, "new.txt", "new\n")
+	write(t, plan.Workspace, ".orchestration/mine", "made by a shell meanwhile\n")
+
+	second := Run(context.Background(), plan)
+	if second.Outcome != gate.Passed || *second.Workspace != *first.Workspace {
+		t.Fatalf("%+v is not the first baseline %+v", second.Workspace, first.Workspace)
+	}
+	if text, _ := os.ReadFile(filepath.Join(plan.Workspace, "kept.txt")); string(text) != "as the agent left it\n" {
+		t.Fatalf("the agent's work is gone: %q", text)
+	}
+
+	if err := os.RemoveAll(filepath.Join(plan.Workspace, ".orchestration")); err != nil {
+		t.Fatal(err)
+	}
+	manifest := filepath.Join(plan.Baseline, "manifest")
+	info, err := os.Stat(manifest)
+	if err != nil || os.Chmod(manifest, 0o644) != nil || os.Truncate(manifest, info.Size()/2) != nil {
+		t.Fatal("the manifest could not be torn", err)
+	}
+	third := Run(context.Background(), plan)
+	if third.Outcome != gate.Passed || third.Workspace.Files != 2 {
+		t.Fatalf("a torn baseline was taken for a whole one: %+v", third.Workspace)
+	}
+	plan.Resume = false
+	write(t, plan.Workspace, "later.txt", "later\n")
+	if again := Run(context.Background(), plan); again.Workspace.Files != 3 {
+		t.Fatalf("control: without --resume a baseline is always new: %+v", again.Workspace)
+	}
+}
