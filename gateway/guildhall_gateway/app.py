@@ -130,14 +130,15 @@ async def _ask(gateway: Gateway, request: Request, run: RunView) -> Response:
     question = parse(AskedItem, await read_body(request, SMALL_BODY_MAX_BYTES))
     if question.id != request.path_params["id"]:
         raise Refused(bad_request("the id in the body is not the one in the address"))
-    if not await gateway.inbox.ask(run.uid, question, gateway.clock()):
+    if not await gateway.questions.ask(run.uid, question, gateway.clock()):
         raise Refused(refusal(409, "internal", "too many questions are open in this Run", retryable=False))
+    gateway.courier.asked(run.uid)
     gateway.usage.changed(run.uid, now=True)
     return Response(status_code=204)
 
 
 async def _withdraw(gateway: Gateway, request: Request, run: RunView) -> Response:
-    if not await gateway.inbox.close_question(run.uid, request.path_params["id"]):
+    if not await gateway.questions.withdraw(run.uid, request.path_params["id"]):
         raise Refused(refusal(404, "internal", "there is no such question", retryable=False))
     gateway.usage.changed(run.uid, now=True)
     return Response(status_code=204)
@@ -172,6 +173,13 @@ async def _ledger(gateway: Gateway, request: Request) -> Response:
     if budget is None and gateway.source.run(uid) is None:
         raise Refused(refusal(404, "internal", "the ledger knows no such Run", retryable=False))
     return _record(await gateway.ledger.view(uid, budget or gateway.no_budget))
+
+
+async def _awaiting(gateway: Gateway, request: Request) -> Response:
+    run, identity = (request.query_params.get(name, "")[:64] for name in ("run", "id"))
+    if identity and not run:
+        raise Refused(bad_request("an id is looked for in a run: give both"))
+    return _record(await gateway.awaiting.view(run, identity, gateway.clock()))
 
 
 async def _get_blob(gateway: Gateway, request: Request) -> Response:
@@ -234,6 +242,7 @@ def make_app(gateway: Gateway) -> Starlette:
             route("/v1/approvals/{id}", "PUT", "model", _ask_approval),
             route("/v1/approvals/{id}/consume", "POST", "model", _consume_approval),
             route("/internal/v1/runs/{uid}/ledger", "GET", "api", _ledger),
+            route("/internal/v1/awaiting", "GET", "api", _awaiting),
             route("/internal/v1/runs/{uid}/blobs/{sha256}", "GET", "api", _get_blob),
         ],
         exception_handlers={404: _unknown, 405: _unknown},

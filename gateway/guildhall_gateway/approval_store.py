@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from guildhall_contracts.approvals import ApprovalDecision, ApprovalRequest
+from guildhall_contracts.canonical import canonical_json
 from sqlalchemy import Connection, text
 
 from guildhall_gateway.approvals import BOUND, Kept, acceptable, decidable, kept, usable
@@ -16,11 +17,14 @@ from guildhall_gateway.store import Store
 OPEN_MAX_COUNT: Final = 64
 CLOCK_KEY: Final = "latest_time"
 
-_GET: Final = text("SELECT * FROM approvals WHERE run = :run AND approval_id = :approval_id")
+_GET: Final = text(
+    f"SELECT {', '.join(Kept.__slots__)} FROM approvals WHERE run = :run AND approval_id = :approval_id"  # noqa: S608
+)
 _INSERT: Final = text(
     "INSERT INTO approvals (run, approval_id, call_id, role, tool, effect, arguments_hash, policy_version, state,"
-    " author, expires_at) VALUES (:run, :approval_id, :call_id, :role, :tool, :effect, :arguments_hash,"
-    " :policy_version, 'open', '', :expires_at) ON CONFLICT (run, approval_id) DO NOTHING"
+    " author, expires_at, arguments, arguments_bytes, asked_at) VALUES (:run, :approval_id, :call_id, :role, :tool,"
+    " :effect, :arguments_hash, :policy_version, 'open', '', :expires_at, :arguments, :arguments_bytes, :asked_at)"
+    " ON CONFLICT (run, approval_id) DO NOTHING"
 )
 _MOVE: Final = text(
     "UPDATE approvals SET state = :to, author = :author WHERE run = :run AND approval_id = :approval_id"
@@ -57,7 +61,9 @@ class ApprovalStore:
             return f"{OPEN_MAX_COUNT} approvals are open already"
         wanted = kept(request, now)
         values = {name: getattr(wanted, name) for name in Kept.__slots__ if name not in ("state", "author")}
-        connection.execute(_INSERT, values)
+        arguments = canonical_json(request.arguments)
+        shown = {"arguments": arguments.decode(), "arguments_bytes": len(arguments), "asked_at": now}
+        connection.execute(_INSERT, values | shown)
         found = _get(connection, run, request.approval_id)
         same = found is not None and all(getattr(found, name) == getattr(wanted, name) for name in BOUND)
         return None if same else "this approval id was used for another call"

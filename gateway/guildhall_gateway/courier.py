@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections import OrderedDict
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from guildhall_contracts.model_api import MailboxItem, MailboxPage
@@ -11,6 +12,7 @@ from guildhall_contracts.model_api import MailboxItem, MailboxPage
 from guildhall_gateway.approval_store import ApprovalStore
 from guildhall_gateway.inbox import Inbox
 from guildhall_gateway.mailbox import FULL, Cursor, Turned, cancel_item, judged, news, parse_cursor
+from guildhall_gateway.questions import NEVER_ASKED, Questions
 from guildhall_gateway.runs import AnyView, Change, InterventionView, RunSource, RunView, StatusSink
 from guildhall_gateway.watch import utc_now
 
@@ -18,22 +20,26 @@ log = logging.getLogger(__name__)
 
 RETRY_SECONDS: Final = 2.0
 PENDING_MAX_COUNT: Final = 10_000
+UNKNOWN_WAIT_SECONDS: Final = 5.0
 OPEN_STATES: Final = (None, "Delivered")
+STATED: Final = {"delivered": "Delivered", "consumed": "Consumed", "expired": "Expired"}
+UNREAD: Final = "the Run ended before its executor read this"
+
+
+@dataclass(frozen=True, slots=True)
+class Desk:
+    """The three stores that an act of a person changes."""
+
+    inbox: Inbox
+    questions: Questions
+    approvals: ApprovalStore
 
 
 class Courier:
     """One worker takes in, one writes statuses; polls wait on their Run's bell."""
 
-    def __init__(
-        self,
-        inbox: Inbox,
-        approvals: ApprovalStore,
-        source: RunSource,
-        sink: StatusSink,
-        changed: Callable[[str], None],
-    ) -> None:
-        self._inbox = inbox
-        self._approvals = approvals
+    def __init__(self, desk: Desk, source: RunSource, sink: StatusSink, changed: Callable[[str], None]) -> None:
+        self._inbox, self._questions, self._approvals = desk.inbox, desk.questions, desk.approvals
         self._source = source
         self._sink = sink
         self._changed = changed
@@ -43,6 +49,9 @@ class Courier:
         self._statuses: OrderedDict[str, tuple[InterventionView, str, str]] = OrderedDict()
         self._status_work = asyncio.Event()
         self._items: dict[str, InterventionView] = {}
+        self._early: dict[
+            str, tuple[InterventionView, float]
+        ] = {}  # answers to questions not yet asked, and until when
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
 
@@ -68,6 +77,7 @@ class Courier:
         if change == "gone":
             if isinstance(view, InterventionView):
                 self._items.pop(view.uid, None)
+                self._early.pop(view.uid, None)
             elif isinstance(view, RunView):
                 self._ring(view.uid)
                 self._bells.pop(view.uid, None)
@@ -105,46 +115,61 @@ class Courier:
             await self._take_item(item)
         if run.finished:
             for uid in await self._inbox.unread(run.uid):
-                self._report(uid, "Expired", "the Run ended before its executor read this")
-                await self._inbox.mark_one(uid, "consumed")
+                await self._inbox.mark_one(uid, "expired")
+                self._report(uid, "Expired", UNREAD)
         self._ring(run.uid)
 
     async def _take_item(self, item: InterventionView) -> None:
         run = self._source.run(item.run_uid or "")
         if item.state not in OPEN_STATES or run is None:
             return
+        self._items.setdefault(item.uid, item)
+        known = await self._inbox.state(item.uid)
+        if known in STATED:  # an earlier gateway was stopped before it could say so
+            self._report(item.uid, STATED[known], UNREAD if known == "expired" else "")
+            return
         answer = judged(item, run)
-        new = item.state is None
-        turned = answer if isinstance(answer, Turned) else await self._delivered(run, answer, new=new)
+        turned = answer if isinstance(answer, Turned) else await self._taken(run, item, answer, new=known is None)
         if turned is not None:
             self._report(item.uid, turned.state, turned.message)
 
-    async def _delivered(self, run: RunView, item: MailboxItem, *, new: bool) -> Turned | None:
-        """Put an item into its Run's box, or say why not; a decision and its item are one write."""
-        turned = None
-        if new and not await self._inbox.has(item.id):
-            turned = await self._decided(run, item)
-        if turned is None:
-            added = await self._inbox.add(run.uid, item)
-            turned = FULL if added == "full" else None
+    async def _taken(self, run: RunView, view: InterventionView, item: MailboxItem, *, new: bool) -> Turned | None:
+        """Put an item into its Run's box, or say why not; a decision or answer and its item are one write."""
+        if not new:
             self._ring(run.uid)
+            return None
+        turned = await self._decided(run, item)
+        if turned is NEVER_ASKED and self._wait_for_question(view):
+            return None
+        self._early.pop(view.uid, None)
+        self._ring(run.uid)
+        if item.answer is not None or item.approval is not None:
+            self._changed(run.uid)
         return turned
 
     async def _decided(self, run: RunView, item: MailboxItem) -> Turned | None:
-        """Whether the question or approval it is about is still open; takes the decision."""
         if item.answer is not None:
-            state = await self._inbox.question_state(run.uid, item.answer.question_id, self._approvals.clock())
-            if state == "expired":
-                return Turned("Expired", "the question has expired")
-            if state == "closed":
-                return Turned("Refused", "the question was answered or withdrawn already")
+            return await self._questions.answer(run.uid, item, self._inbox, self._approvals.clock())
         if item.approval is not None:
-            turned = await self._approvals.decide(
+            return await self._approvals.decide(
                 run.uid, item.approval, lambda connection: self._inbox.put(connection, run.uid, item) != "full"
             )
-            self._changed(run.uid)
-            return turned
-        return None
+        return FULL if await self._inbox.add(run.uid, item) == "full" else None
+
+    def _wait_for_question(self, view: InterventionView) -> bool:
+        """Keep an answer that was faster than its question for a moment; False once that is over."""
+        loop = asyncio.get_running_loop()
+        until = self._early.setdefault(view.uid, (view, loop.time() + UNKNOWN_WAIT_SECONDS))[1]
+        if loop.time() >= until or len(self._early) > PENDING_MAX_COUNT:
+            return False
+        loop.call_at(until, self.hear, "set", view)
+        return True
+
+    def asked(self, run: str) -> None:
+        """A question of `run` was recorded: look again at answers that came before it."""
+        for view, _ in list(self._early.values()):
+            if view.run_uid == run:
+                self.hear("set", view)
 
     def _report(self, uid: str, state: str, message: str = "") -> None:
         view = self._items.get(uid)

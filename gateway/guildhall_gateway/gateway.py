@@ -14,17 +14,19 @@ from guildhall_contracts.model_api import LedgerTotals, ModelReply, ModelRequest
 from guildhall_contracts.run import Awaiting
 
 from guildhall_gateway.approval_store import ApprovalStore
+from guildhall_gateway.awaiting import AwaitingBoard
 from guildhall_gateway.blobs import Blobs
 from guildhall_gateway.budget import totals_view
 from guildhall_gateway.calls import ModelCalls
 from guildhall_gateway.config import Config
-from guildhall_gateway.courier import Courier
+from guildhall_gateway.courier import Courier, Desk
 from guildhall_gateway.identity import Authenticator, IdentitySource
 from guildhall_gateway.inbox import Inbox
 from guildhall_gateway.ledger import Ledger
 from guildhall_gateway.live import CANCELLED, LiveCall, Rules, Timeouts
 from guildhall_gateway.problems import Refused, lagging
 from guildhall_gateway.providers.route import Providers
+from guildhall_gateway.questions import Questions
 from guildhall_gateway.runs import AnyView, Change, RunSource, RunView, StatusSink
 from guildhall_gateway.store import Store
 from guildhall_gateway.usage import UsageWriter
@@ -70,11 +72,13 @@ class Gateway:
         self.store = Store(config.database_url)
         self.ledger = Ledger(self.store)
         self.inbox = Inbox(self.store)
+        self.questions = Questions(self.store)
         self.approvals = ApprovalStore(self.store, clock)
+        self.awaiting = AwaitingBoard(self.store, source)
         self.blobs = Blobs(self.store, Path(config.blobs_dir))
         self.authenticator = Authenticator(doors.identity, source, config.api_account, config.run_namespaces)
         self.usage = UsageWriter(source, sink, self._figures)
-        self.courier = Courier(self.inbox, self.approvals, source, sink, self._person_waits)
+        self.courier = Courier(Desk(self.inbox, self.questions, self.approvals), source, sink, self._person_waits)
         rules = Rules(tuple(config.models.allow), config.budgets, timeouts or Timeouts())
         self.calls = ModelCalls(self.ledger, Providers(config).find, rules, self._settled, clock)
         self._budgets: OrderedDict[str, Budget] = OrderedDict()
@@ -139,7 +143,7 @@ class Gateway:
     async def _figures(self, run: RunView) -> tuple[LedgerTotals, Awaiting]:
         budget = self._budgets.get(run.uid) or await self.ledger.budget(run.uid) or self.no_budget
         over = run.finished
-        questions = 0 if over else await self.inbox.open_questions(run.uid, self.clock())
+        questions = 0 if over else await self.questions.open_count(run.uid, self.clock())
         approvals = 0 if over else await self.approvals.open_count(run.uid)
         totals = totals_view(await self.ledger.totals(run.uid), budget)
         return totals, Awaiting(questions=questions, approvals=approvals)
@@ -210,7 +214,7 @@ class Gateway:
                 now = self.clock()
                 await self.ledger.beat(now)
                 await self.approvals.expire()
-                for uid in await self.inbox.runs_with_expired_questions(now):
+                for uid in await self.questions.expire(now):
                     self.usage.changed(uid, now=True)
                 for uid in await self.ledger.settle_orphans(now, self.calls.busy):
                     self.usage.changed(uid)

@@ -1,15 +1,14 @@
-"""Mailbox items and open questions in the store: numbered once for each Run, read from a cursor, at least once."""
+"""Mailbox items in the store: numbered once for each Run, read from a cursor, at least once."""
 
 from typing import Final, Literal
 
 from guildhall_contracts import limits
-from guildhall_contracts.model_api import AskedItem, MailboxItem
+from guildhall_contracts.model_api import MailboxItem
 from sqlalchemy import Connection, text
 
 from guildhall_gateway.store import Store
 
 ITEMS_PER_RUN_MAX_COUNT: Final = 1_000
-QUESTIONS_OPEN_MAX_COUNT: Final = 64
 
 _HAS: Final = text("SELECT 1 FROM inbox WHERE item = :item")
 _TOP: Final = text("SELECT coalesce(max(n), 0) FROM inbox WHERE run = :run")
@@ -19,17 +18,12 @@ _ADD: Final = text(
 _PAGE: Final = text("SELECT n, body FROM inbox WHERE run = :run AND n > :after ORDER BY n LIMIT :limit")
 _UP_TO: Final = text("SELECT item FROM inbox WHERE run = :run AND n <= :n AND state = :was ORDER BY n")
 _MOVE: Final = text("UPDATE inbox SET state = :to WHERE run = :run AND n <= :n AND state = :was")
-_ASK: Final = text(
-    "INSERT INTO questions (run, id, role, text, expires_at, state)"
-    " VALUES (:run, :id, :role, :text, :expires_at, 'open') ON CONFLICT (run, id) DO NOTHING"
-)
-_OPEN: Final = text("SELECT count(*) FROM questions WHERE run = :run AND state = 'open' AND expires_at > :now")
-
 Added = Literal["added", "there", "full"]
+State = Literal["new", "delivered", "consumed", "expired"]
 
 
 class Inbox:
-    """The only writer of `inbox` and `questions`."""
+    """The only writer of `inbox`."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -83,14 +77,17 @@ class Inbox:
         update = text("UPDATE inbox SET state = :to WHERE item = :item")
         await self._store.write(lambda connection: connection.execute(update, {"to": to, "item": item}))
 
-    async def has(self, item: str) -> bool:
-        """Whether an item was taken in before."""
-        found = await self._store.read(lambda connection: connection.execute(_HAS, {"item": item}).first())
-        return found is not None
+    async def state(self, item: str) -> State | None:
+        """Where an item stands; None when it was never taken in."""
+        query = text("SELECT state FROM inbox WHERE item = :item")
+        found: State | None = await self._store.read(
+            lambda connection: connection.execute(query, {"item": item}).scalar()
+        )
+        return found
 
     async def unread(self, run: str) -> list[str]:
         """Ids of items that no executor has acknowledged."""
-        query = text("SELECT item FROM inbox WHERE run = :run AND state <> 'consumed' ORDER BY n")
+        query = text("SELECT item FROM inbox WHERE run = :run AND state IN ('new', 'delivered') ORDER BY n")
         rows = await self._store.read(lambda connection: connection.execute(query, {"run": run}).all())
         return [str(row.item) for row in rows]
 
@@ -102,49 +99,3 @@ class Inbox:
                 connection.execute(text(f"DELETE FROM {table} WHERE run = :run"), {"run": run})  # noqa: S608  two constants
 
         await self._store.write(work)
-
-    async def ask(self, run: str, question: AskedItem, now: float) -> bool:
-        """Record an open question; False when too many are open."""
-        values = {
-            "run": run,
-            "id": question.id,
-            "role": question.role,
-            "text": question.text,
-            "expires_at": now + question.expires_seconds,
-        }
-
-        def work(connection: Connection) -> bool:
-            if int(connection.execute(_OPEN, {"run": run, "now": now}).scalar_one()) >= QUESTIONS_OPEN_MAX_COUNT:
-                return False
-            connection.execute(_ASK, values)
-            return True
-
-        return await self._store.write(work)
-
-    async def close_question(self, run: str, question: str) -> bool:
-        """Answered or withdrawn; False when it is unknown."""
-        update = text("UPDATE questions SET state = 'closed' WHERE run = :run AND id = :id")
-        values = {"run": run, "id": question}
-        return await self._store.write(lambda connection: connection.execute(update, values).rowcount == 1)
-
-    async def question_state(self, run: str, question: str, now: float) -> str | None:
-        """`open`, `closed`, `expired`, or None when it was never asked."""
-        query = text("SELECT state, expires_at FROM questions WHERE run = :run AND id = :id")
-        values = {"run": run, "id": question}
-        row = await self._store.read(lambda connection: connection.execute(query, values).first())
-        if row is None:
-            return None
-        return "expired" if row.state == "open" and now >= row.expires_at else str(row.state)
-
-    async def open_questions(self, run: str, now: float) -> int:
-        values = {"run": run, "now": now}
-        return await self._store.read(lambda connection: int(connection.execute(_OPEN, values).scalar_one()))
-
-    async def runs_with_expired_questions(self, now: float) -> list[str]:
-        """Close what is past its time; the Runs concerned."""
-        query = text("SELECT DISTINCT run FROM questions WHERE state = 'open' AND expires_at <= :now")
-        update = text("UPDATE questions SET state = 'expired' WHERE state = 'open' AND expires_at <= :now")
-        rows = await self._store.read(lambda connection: connection.execute(query, {"now": now}).all())
-        if rows:
-            await self._store.write(lambda connection: connection.execute(update, {"now": now}))
-        return [str(row.run) for row in rows]

@@ -13,10 +13,11 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, text
+from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.schema import CreateColumn
 
 from guildhall_gateway.tables import METADATA, SCHEMA_VERSION
 
@@ -33,7 +34,18 @@ class StoreError(OSError):
     """The database cannot be used; the message never holds its URL's password."""
 
 
-MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (METADATA.create_all,)
+def _complete(connection: Connection) -> None:
+    """Make the tables and columns that are declared and not there: an older gateway's database gains them."""
+    METADATA.create_all(connection)
+    for table in METADATA.tables.values():
+        there = {column["name"] for column in inspect(connection).get_columns(table.name)}
+        for column in table.columns:
+            if column.name not in there:
+                declared = CreateColumn(column).compile(dialect=connection.dialect)
+                connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {declared}")
+
+
+MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (METADATA.create_all, _complete)
 """Step n brings version n to n+1; steps are appended, never changed."""
 
 

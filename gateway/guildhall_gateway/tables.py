@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, String, Tab
 Face = Literal["server-only", "public"]
 
 METADATA: Final = MetaData()
-SCHEMA_VERSION: Final = 1
+SCHEMA_VERSION: Final = 2
 
 
 def _table(name: str, face: Face, *columns: Column[object], public: tuple[str, ...] = ()) -> Table:
@@ -115,18 +115,24 @@ INBOX: Final = _table(
 
 QUESTIONS: Final = _table(
     "questions",
-    "server-only",
+    "public",
     Column("run", String(64), primary_key=True),
     Column("id", String(64), primary_key=True),
     Column("role", String(40), nullable=False),
     Column("text", Text, nullable=False),
     Column("expires_at", Float, nullable=False),
     Column("state", String(16), nullable=False),
+    Column("kind", String(16), nullable=False, server_default="question"),
+    Column("context", Text, nullable=False, server_default=""),
+    Column("options", Text, nullable=False, server_default="[]"),
+    Column("asked_at", Float, nullable=False, server_default="0"),
+    Column("author", String(256), nullable=False, server_default=""),
+    public=("id", "kind", "role", "text", "context", "options", "state", "asked_at", "expires_at"),
 )
 
 APPROVALS: Final = _table(
     "approvals",
-    "server-only",
+    "public",
     Column("run", String(64), primary_key=True),
     Column("approval_id", String(64), primary_key=True),
     Column("call_id", String(64), nullable=False),
@@ -138,6 +144,22 @@ APPROVALS: Final = _table(
     Column("state", String(16), nullable=False),
     Column("author", String(256), nullable=False),
     Column("expires_at", Float, nullable=False),
+    Column("arguments", Text, nullable=False, server_default="{}"),
+    Column("arguments_bytes", Integer, nullable=False, server_default="2"),
+    Column("asked_at", Float, nullable=False, server_default="0"),
+    public=(
+        "approval_id",
+        "call_id",
+        "role",
+        "tool",
+        "effect",
+        "arguments",
+        "arguments_bytes",
+        "arguments_hash",
+        "state",
+        "asked_at",
+        "expires_at",
+    ),
 )
 
 BLOBS: Final = _table(

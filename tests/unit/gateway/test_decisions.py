@@ -45,17 +45,17 @@ async def test_a_decision_that_could_not_be_delivered_was_not_taken(store: Store
             await approvals.decide(RUN, decision(), undelivered)
     else:
         assert await approvals.decide(RUN, decision(), undelivered) == FULL
-    assert not await inbox.has("i1")
+    assert await inbox.state("i1") is None
     assert await approvals.open_count(RUN) == 1
 
     delivered = await approvals.decide(RUN, decision(), lambda found: inbox.put(found, RUN, told) == "added")
     assert delivered is None
-    assert await inbox.has("i1")
+    assert await inbox.state("i1")
     assert await approvals.open_count(RUN) == 0
     again = item("i2", approval=decision())
     refused = await approvals.decide(RUN, decision(), lambda found: inbox.put(found, RUN, again) == "added")
     assert refused == Turned("Refused", "the approval was approved already")
-    assert not await inbox.has("i2"), "a decision that is not taken tells nobody"
+    assert await inbox.state("i2") is None, "a decision that is not taken tells nobody"
 
 
 def test_what_is_turned_away_says_as_what() -> None:

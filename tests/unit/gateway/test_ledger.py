@@ -275,7 +275,8 @@ def test_every_table_says_who_may_see_it() -> None:
     for table in METADATA.tables.values():
         assert table.info["face"] in ("server-only", "public")
         assert set(table.info["public"]) <= {column.name for column in table.columns}
-        assert not (set(table.info["public"]) & secret)
+        meant_for_people = {"text"} if table.name == "questions" else set()
+        assert not (set(table.info["public"]) & secret - meant_for_people)
         assert bool(table.info["public"]) == (table.info["face"] == "public")
 
 

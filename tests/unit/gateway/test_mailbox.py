@@ -45,6 +45,7 @@ ABORT = {"interrupt": {"intent": "abort", "message": "stop"}}
 
 async def test_items_come_once_per_cursor_and_again_from_an_older_one(served: Served) -> None:
     run = served.cluster.add_run()
+    await question(served)
     served.cluster.intervene("i1", run, answer={"questionId": "q1", "text": "yes"})
     first, after_first = await items(served, "", 1)
     assert first == [{"id": "i1", "author": "ann", "answer": {"questionId": "q1", "text": "yes"}, "cancel": False}]
@@ -203,19 +204,35 @@ async def test_questions_are_counted_in_status_until_they_are_closed(served: Ser
     await kit.until(lambda: served.cluster.run_statuses[-1][1]["awaiting"]["questions"] == 0)
 
 
-async def test_an_answer_to_a_closed_or_expired_question_says_so(served: Served) -> None:
+async def test_an_answer_is_taken_once_and_the_rest_are_told_why(served: Served) -> None:
     run = served.cluster.add_run()
-    await question(served, "closed")
+    await question(served, "withdrawn")
     async with served.client() as client:
-        await client.delete("/v1/questions/closed")
-    served.cluster.intervene("a1", run, answer={"questionId": "closed", "text": "x"})
-    await kit.until(lambda: ("a1", "Refused") in served.cluster.item_statuses)
+        await client.delete("/v1/questions/withdrawn")
     await question(served, "late", seconds=1)
+    await question(served, "q1")
+    for uid, asked_id in (("a1", "q1"), ("a22", "q1"), ("a333", "withdrawn")):
+        served.cluster.intervene(uid, run, answer={"questionId": asked_id, "text": uid})
+    await kit.until(
+        lambda: {"a22", "a333"} <= {uid for uid, state in served.cluster.item_statuses if state == "Refused"}
+    )
     await asyncio.sleep(1.1)
-    served.cluster.intervene("a22", run, answer={"questionId": "late", "text": "x"})
-    await kit.until(lambda: ("a22", "Expired") in served.cluster.item_statuses)
-    served.cluster.intervene("a333", run, answer={"questionId": "never-asked", "text": "x"})
-    assert [item["id"] for item in (await items(served, "", 1))[0]] == ["a333"]
+    served.cluster.intervene("a4444", run, answer={"questionId": "late", "text": "x"})
+    await kit.until(lambda: ("a4444", "Expired") in served.cluster.item_statuses)
+    assert [item["id"] for item in (await items(served, "", 1))[0]] == ["a1"], "of two answers the first"
+
+
+async def test_an_answer_that_is_faster_than_its_question_waits_for_it_and_no_longer(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = served.cluster.add_run()
+    served.cluster.intervene("a1", run, answer={"questionId": "q1", "text": "quick"})
+    await kit.until(lambda: served.gateway.courier._early)
+    await question(served)
+    assert [item["id"] for item in (await items(served, "", 1))[0]] == ["a1"]
+    monkeypatch.setattr("guildhall_gateway.courier.UNKNOWN_WAIT_SECONDS", 0.1)
+    served.cluster.intervene("a22", run, answer={"questionId": "never-asked", "text": "x"})
+    await kit.until(lambda: ("a22", "Refused") in served.cluster.item_statuses)
 
 
 def asked(**changes: Any) -> dict[str, Any]:

@@ -1,0 +1,142 @@
+"""What the api is told of open questions and approvals: arguments whole, lists bounded, only of Runs that go on."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from guildhall_contracts import limits
+from guildhall_contracts.awaiting import AwaitingView
+from guildhall_contracts.canonical import arguments_hash, canonical_json
+from guildhall_gateway.store import Store
+from sqlalchemy import text
+from unit.gateway import kit
+from unit.gateway.kit import API_TOKEN, Served
+from unit.gateway.test_mailbox import asked, items
+
+
+@pytest.fixture
+async def served(tmp_path: Path) -> AsyncIterator[Served]:
+    async with kit.serve(tmp_path) as made:
+        yield made
+
+
+async def look(served: Served, token: str = API_TOKEN, **params: str) -> AwaitingView:
+    async with served.client(token) as client:
+        answer = await client.get("/internal/v1/awaiting", params=params)
+    assert answer.status_code == 200, answer.text
+    return AwaitingView.model_validate_json(answer.content)
+
+
+async def ask(served: Served, identity: str = "q1", token: str = kit.TOKEN, **more: Any) -> None:
+    body = {"id": identity, "role": "coder", "text": "Which?", "expiresSeconds": 600} | more
+    async with served.client(token) as client:
+        assert (await client.put(f"/v1/questions/{identity}", json=body)).status_code == 204
+
+
+async def want(served: Served, identity: str, arguments: dict[str, Any]) -> None:
+    body = asked(approval_id=identity, arguments=arguments, arguments_hash=arguments_hash(arguments))
+    async with served.client() as client:
+        answer = await client.put(f"/v1/approvals/{identity}", json=body)
+    assert answer.status_code == 204, answer.text
+
+
+async def test_questions_and_approvals_are_told_whole(served: Served) -> None:
+    served.cluster.add_run()
+    await ask(served, context="Two callers.", options=["Yes", "No"])
+    await want(served, "a1", {"b": "\u202e\u200bé", "a": 1.0})
+    view = await look(served)
+    [question], [approval] = view.questions, view.approvals
+    assert (question.run, question.id, question.role, question.text) == ("run-1", "q1", "coder", "Which?")
+    assert (question.context, question.options, question.state) == ("Two callers.", ["Yes", "No"], "open")
+    assert question.asked_at < question.expires_at
+    assert approval.arguments == '{"a":1,"b":"\u202e\u200bé"}', "the RFC 8785 form, every character of it"
+    assert approval.arguments_bytes == len(approval.arguments.encode())
+    assert approval.arguments_hash == arguments_hash(json.loads(approval.arguments))
+    assert await look(served, run="run-1") == view
+    assert await look(served, run="run-2") == AwaitingView()
+
+
+async def test_long_arguments_are_left_out_of_a_list_and_there_by_id(served: Served) -> None:
+    served.cluster.add_run()
+    long = {"script": "x" * limits.LISTED_ARGUMENTS_MAX_BYTES}
+    await want(served, "long", long)
+    await want(served, "short", {"a": 1})
+    by_id = {each.approval_id: each for each in (await look(served)).approvals}
+    assert by_id["short"].arguments == '{"a":1}'
+    assert by_id["long"].arguments is None
+    assert by_id["long"].arguments_bytes == len(canonical_json(long))
+    [one] = (await look(served, run="run-1", id="long")).approvals
+    assert one.arguments == canonical_json(long).decode()
+
+
+async def test_only_what_is_open_in_a_run_that_goes_on_is_listed(served: Served) -> None:
+    run = served.cluster.add_run()
+    other = served.cluster.add_run("run-2", token="other", ip="127.0.0.2")
+    await ask(served)
+    await ask(served, "short", expiresSeconds=1)
+    async with served.client("other", "127.0.0.2") as client:
+        body = {"id": "q2", "role": "coder", "text": "?", "expiresSeconds": 600}
+        assert (await client.put("/v1/questions/q2", json=body)).status_code == 204
+    await want(served, "a1", {"a": 1})
+    await asyncio.sleep(1.05)
+    assert {each.id for each in (await look(served)).questions} == {"q1", "q2"}
+    assert (await look(served, run="run-1", id="short")).questions[0].state == "expired"
+    served.cluster.intervene("i1", run, answer={"questionId": "q1", "text": "this"})
+    await items(served, "", 1)
+    assert {each.id for each in (await look(served)).questions} == {"q2"}
+    assert (await look(served, run="run-1", id="q1")).questions[0].state == "answered"
+    served.cluster.change_run(finished=True)
+    served.cluster.change_run(other.uid, cancelled=True)
+    assert await look(served) == AwaitingView()
+
+
+async def test_only_the_apis_account_may_look(served: Served) -> None:
+    served.cluster.add_run()
+    await ask(served)
+    assert (await look(served)).questions, "control: the api sees it"
+    for token in (kit.TOKEN, "garbage", None):
+        async with served.client(token) as client:
+            answer = await client.get("/internal/v1/awaiting")
+            assert answer.status_code in (401, 403)
+            assert b"Which?" not in answer.content
+    async with served.client(API_TOKEN) as client:
+        assert (await client.get("/internal/v1/awaiting", params={"id": "q1"})).status_code == 422
+
+
+async def test_what_was_lost_with_the_gateway_is_said_by_the_next_one(tmp_path: Path) -> None:
+    """Killed between taking an item's acknowledgement and writing its status: the next gateway writes what is true."""
+    cluster = kit.Cluster()
+    run = cluster.add_run()
+    async with kit.serve(tmp_path, cluster) as served:
+        cluster.intervene("i1", run, interrupt={"intent": "inquire", "message": "?"})
+        _, cursor = await items(served, "", 1)
+        async with served.client() as client:
+            await client.get("/v1/mailbox", params={"cursor": cursor})
+    again = kit.Cluster()
+    run = again.add_run(finished=True)
+    again.intervene("i1", run, interrupt={"intent": "inquire", "message": "?"})
+    async with kit.serve(tmp_path, again) as served:
+        again.intervene("i22", run, interrupt={"intent": "inquire", "message": "?"})
+        await kit.until(lambda: len(again.item_statuses) == 2)
+    assert dict(again.item_statuses) == {"i1": "Consumed", "i22": "Expired"}
+
+
+async def test_a_database_of_an_older_gateway_gains_the_columns(store_url: str) -> None:
+    store = Store(store_url)
+    await store.open()
+    old = "CREATE TABLE questions (run VARCHAR(64), id VARCHAR(64), role VARCHAR(40), text TEXT, expires_at FLOAT,"
+    for statement in (
+        "DROP TABLE questions", old + " state VARCHAR(16), PRIMARY KEY (run, id))",
+        "INSERT INTO questions VALUES ('run-1', 'q1', 'coder', 'Which?', 4102444800, 'open')",
+        "DELETE FROM schema_version WHERE version > 1",
+    ):  # fmt: skip
+        await store.write(lambda connection, statement=statement: connection.execute(text(statement)))  # type: ignore[misc]
+    await store.close()
+    store = Store(store_url)
+    await store.open()
+    rows = await store.read(lambda connection: connection.execute(text("SELECT * FROM questions")).mappings().all())
+    await store.close()
+    assert [(row["id"], row["kind"], row["options"], row["asked_at"]) for row in rows] == [("q1", "question", "[]", 0)]
