@@ -31,7 +31,7 @@ test-fast: ## Everything that needs no cluster
 .PHONY: lint
 lint: setup ## Lint, format check, layers, types
 	@.venv/bin/ruff check . && .venv/bin/ruff format --check . && .venv/bin/lint-imports --no-cache
-	@.venv/bin/mypy contracts operator executor gateway api
+	@.venv/bin/mypy contracts operator executor gateway api fetcher
 
 .PHONY: format
 format: setup ## Format the Python and Go sources

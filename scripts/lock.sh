@@ -6,6 +6,6 @@ cd "$(dirname "$0")/.."
 export_lock() { uv export --quiet --frozen --no-emit-workspace --no-annotate --no-header "$@"; }
 uv lock --quiet
 export_lock --all-packages --all-groups >requirements/all.lock
-for component in operator executor gateway api; do
+for component in operator executor gateway api fetcher; do
     export_lock --package "guildhall-$component" --no-default-groups >"requirements/$component.lock"
 done

@@ -2,7 +2,7 @@
 # Makes .venv from requirements/all.lock and installs the components editable. Safe to run twice; does nothing when current.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-components=(contracts operator executor gateway api)
+components=(contracts operator executor gateway api fetcher)
 want=$(cat requirements/all.lock "${components[@]/%//pyproject.toml}" | sha256sum | cut -d' ' -f1)
 [ "$(cat .venv/.guildhall 2>/dev/null)" = "$want" ] && exit 0
 command -v uv >/dev/null || { echo "setup: uv is missing; install it with 'pip install uv'" >&2; exit 2; }

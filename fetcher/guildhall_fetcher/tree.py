@@ -1,0 +1,81 @@
+"""What a commit holds, from git's own listing, before one file of it is written. Pure.
+
+Guards the volume against a commit that is small as a pack and endless as files, and the workspace against names that
+mean something to Guildhall or fall together where case is not told apart.
+"""
+
+from dataclasses import dataclass, field
+
+from guildhall_contracts.base import cut
+from guildhall_contracts.fetch import FetchRequest
+from guildhall_contracts.limits import FETCH_SHOWN_PATH_MAX_CHARS, FETCH_SHOWN_PATHS_MAX_COUNT
+
+from guildhall_fetcher.failure import FetchFailed
+
+RESERVED = ".orchestration"
+ENTRY_MAX_BYTES = 8 * 1024
+SUBMODULE = b"160000"
+
+
+def shown(path: bytes) -> str:
+    """A path fit for a status: every byte and character that does not print is escaped."""
+    text = path.decode("utf-8", "backslashreplace")
+    safe = "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
+    return cut(safe, FETCH_SHOWN_PATH_MAX_CHARS)
+
+
+@dataclass(slots=True)
+class Listing:
+    """Takes the bytes of `git ls-tree -r -l -z` piece by piece, and stops it at the first bound. Raises FetchFailed."""
+
+    request: FetchRequest
+    taken_bytes: int = 0  # what the history takes up already
+    tells_case: bool = True
+    files: int = 0
+    content_bytes: int = 0
+    submodules: list[str] = field(default_factory=list)
+    submodules_count: int = 0
+    _rest: bytes = b""
+    _folded: dict[str, bytes] = field(default_factory=dict)
+
+    def __call__(self, piece: bytes) -> None:
+        *entries, self._rest = (self._rest + piece).split(b"\0")
+        if len(self._rest) > ENTRY_MAX_BYTES:
+            raise FetchFailed("hostile", "the repository has a path longer than any file system takes")
+        for entry in entries:
+            self._entry(entry)
+
+    def _entry(self, entry: bytes) -> None:
+        about, _, path = entry.partition(b"\t")
+        mode, _, _, size = about.split()
+        self._name(path)
+        if mode == SUBMODULE:
+            self.submodules_count += 1
+            if len(self.submodules) < FETCH_SHOWN_PATHS_MAX_COUNT:
+                self.submodules.append(shown(path))
+            return
+        self.files += 1
+        self.content_bytes += int(size)
+        self._bounds()
+
+    def _bounds(self) -> None:
+        if self.files > self.request.max_files:
+            raise FetchFailed("too_large", f"the commit has more than {self.request.max_files} files")
+        if self.taken_bytes + self.content_bytes > self.request.max_bytes:
+            what = f"history and files are more than {self.request.max_bytes} bytes"
+            raise FetchFailed("too_large", f"{what}; raise workspace.storage.size or lower workspace.git.depth")
+
+    def _name(self, path: bytes) -> None:
+        if path.split(b"/", 1)[0].decode("utf-8", "replace").casefold() == RESERVED:
+            raise FetchFailed("hostile", f"the repository has a top-level '{RESERVED}', a name Guildhall keeps to itself")
+        if not self.tells_case:
+            self._apart(path)
+
+    def _apart(self, path: bytes) -> None:
+        parts = path.split(b"/")
+        for count in range(1, len(parts) + 1):
+            part = b"/".join(parts[:count])
+            known = self._folded.setdefault(part.decode("utf-8", "surrogateescape").casefold(), part)
+            if known != part:
+                both = f"'{shown(known)}' and '{shown(part)}'"
+                raise FetchFailed("hostile", f"{both} are one name on this volume, which does not tell case apart")
