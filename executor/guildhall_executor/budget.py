@@ -5,12 +5,14 @@ Guards against a Run that goes on for ever: at 80 % people are warned, at 100 % 
 
 from typing import Literal
 
+from guildhall_contracts.base import OpId
 from guildhall_contracts.errors import error_info
 from guildhall_contracts.events import BudgetWarned
 from guildhall_contracts.model_api import LedgerTotals
 
 from guildhall_executor import delegation, ending
 from guildhall_executor.draft import Draft
+from guildhall_executor.state import RoleRun
 
 BudgetKind = Literal["cost", "tokens", "steps", "seconds"]
 
@@ -26,7 +28,7 @@ def _warn(draft: Draft, kind: BudgetKind, used: int, limit: int | None) -> None:
 def look_at_the_clock(draft: Draft) -> None:
     """Ends the Run when its seconds are used up."""
     limit = draft.state.roster.snapshot.budget.seconds
-    if limit is None or draft.state.ending is not None or not draft.state.stack:
+    if limit is None or draft.state.ending is not None or not draft.state.roles:
         return
     used_seconds = draft.at.elapsed_milliseconds // 1_000
     _warn(draft, "seconds", used_seconds, limit)
@@ -43,27 +45,27 @@ def look_at_the_ledger(draft: Draft, totals: LedgerTotals) -> None:
         _warn(draft, "cost", totals.cost_micro_usd, budget.cost_micro_usd)
 
 
-def take_step(draft: Draft) -> bool:
+def take_step(draft: Draft, op: OpId) -> bool:
     """Counts one model call; False when there is none left and the role or the Run has ended instead."""
-    top = draft.state.top
+    invocation = draft.role(op)
     limit = draft.state.roster.snapshot.budget.steps
-    role_limit = draft.state.roster.members[top.role].max_steps
+    role_limit = draft.state.roster.members[invocation.role].max_steps
     if limit is not None and draft.state.steps >= limit:
         message = f"the Run used its {limit} steps (budget.steps); what was changed until then is kept"
         ending.fail(draft, error_info("budget_exhausted", message))
         return False
-    if role_limit is not None and top.steps >= role_limit:
-        _role_is_spent(draft, top.role, role_limit)
+    if role_limit is not None and invocation.steps >= role_limit:
+        _role_is_spent(draft, invocation, role_limit)
         return False
     draft.change(steps=draft.state.steps + 1)
-    draft.change_top(steps=top.steps + 1)
+    draft.change_role(op, steps=invocation.steps + 1)
     _warn(draft, "steps", draft.state.steps, limit)
     return True
 
 
-def _role_is_spent(draft: Draft, role: str, limit: int) -> None:
-    message = f"role '{role}' used its {limit} steps (limits.steps) without finishing"
-    if len(draft.state.stack) > 1:
-        delegation.hand_back(draft, message, is_error=True)
+def _role_is_spent(draft: Draft, invocation: RoleRun, limit: int) -> None:
+    message = f"role '{invocation.role}' used its {limit} steps (limits.steps) without finishing"
+    if invocation.caller:
+        delegation.hand_back(draft, invocation.op, message, is_error=True)
     else:
         ending.fail(draft, error_info("budget_exhausted", message))

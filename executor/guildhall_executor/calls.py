@@ -1,4 +1,4 @@
-"""The calls of a reply, one after another in the order they were asked for. Guards what a role can reach.
+"""The calls of a reply: each begun when its turn comes, all answered in the order asked. Guards what a role can reach.
 
 A call runs only if the role has the tool, policy permits it now and its arguments are sound; anything else is an
 error result the model reads, and visible to people as a failed call.
@@ -14,11 +14,11 @@ from guildhall_contracts.errors import error_info
 from guildhall_contracts.events import PlanUpdated, ToolFinished, ToolStarted
 from guildhall_contracts.model_api import ToolCall
 
-from guildhall_executor import delegation, ending, messages
+from guildhall_executor import delegation, ending, messages, turns
 from guildhall_executor.draft import Draft
 from guildhall_executor.effects import RunTool
 from guildhall_executor.emit import event_text, tool_output
-from guildhall_executor.state import ToolWait
+from guildhall_executor.state import OpenCall, Queued
 from guildhall_executor.tools.arguments import Arguments, BadArguments, check
 from guildhall_executor.tools.catalog import CATALOG
 from guildhall_executor.tools.delegate import Delegate
@@ -29,55 +29,75 @@ from guildhall_executor.tools.result import ToolResult, block, failed
 _PARTICIPANT_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
 
 
-def next_call(draft: Draft) -> None:
-    """Takes the first pending call of the active role: performs it, hands it out, or refuses it."""
-    call, *rest = draft.state.top.pending
-    draft.change_top(pending=tuple(rest))
-    refusal = _refusal(draft, call)
+def go_on(draft: Draft, op: OpId) -> None:
+    """Begins every call whose turn it is; when all have their result, the role is shown them and goes on."""
+    for place in range(len(draft.role(op).calls)):
+        if not draft.is_at_work(op):
+            return
+        calls = draft.role(op).calls
+        if calls[place].stage == "new" and turns.may_begin(calls, place, draft.state.roster.snapshot.policies):
+            _begin(draft, op, calls[place])
+    if draft.is_at_work(op):
+        _answer(draft, op)
+
+
+def _answer(draft: Draft, op: OpId) -> None:
+    """The results enter the history together, in the order of their calls: providers take no other."""
+    results = [one.result for one in draft.role(op).calls if one.result is not None]
+    if len(results) == len(draft.role(op).calls):
+        draft.say(op, *results)
+        draft.change_role(op, calls=())
+        draft.wake(op)
+
+
+def _begin(draft: Draft, op: OpId, asked: OpenCall) -> None:
+    """Performs a call, hands it out, or refuses it."""
+    refusal = _refusal(draft, op, asked.call)
     if refusal is not None:
-        refuse(draft, call, refusal)
+        refuse(draft, op, asked, refusal)
         return
-    arguments = check(CATALOG[call.name].arguments, call.arguments)
+    arguments = check(CATALOG[asked.call.name].arguments, asked.call.arguments)
     match arguments:
         case BadArguments(message=message):
-            refuse(draft, call, failed("invalid_arguments", message))
+            refuse(draft, op, asked, failed("invalid_arguments", message))
         case Delegate():
-            problem = delegation.start(draft, call, arguments)
+            problem = delegation.start(draft, op, asked, arguments)
             if problem is not None:
-                refuse(draft, call, failed("delegation_refused", problem))
+                refuse(draft, op, asked, failed("delegation_refused", problem))
         case Finish():
-            delegation.finish_role(draft, arguments.result, arguments.summary, tuple(arguments.artifacts))
+            delegation.finish_role(draft, op, arguments.result, arguments.summary, tuple(arguments.artifacts))
         case UpdatePlan():
-            _update_plan(draft, call, arguments)
+            _update_plan(draft, op, asked, arguments)
         case _:
-            _hand_out(draft, call, arguments)
+            _hand_out(draft, op, asked, arguments)
 
 
-def _refusal(draft: Draft, call: ToolCall) -> ToolResult | None:
-    role = draft.state.top.role
-    tools = draft.state.roster.members[role].tools
+def _refusal(draft: Draft, op: OpId, call: ToolCall) -> ToolResult | None:
+    invocation = draft.role(op)
+    tools = invocation.tools.names
     if call.name not in tools or call.name not in CATALOG:
         name = one_line(call.name, 80)
-        return failed("unknown_tool", f"'{name}' is not a tool of role '{role}'. Its tools are {', '.join(tools)}.")
+        said = f"'{name}' is not a tool of role '{invocation.role}'. Its tools are {', '.join(tools)}."
+        return failed("unknown_tool", said)
     if not draft.state.roster.may(call.name):
         return failed("tool_denied", f"policy does not permit '{call.name}' in this Run; go on without it.")
     return None
 
 
-def _started(draft: Draft, call: ToolCall, arguments: Arguments | None) -> OpId:
+def _started(draft: Draft, op: OpId, call: ToolCall, arguments: Arguments | None) -> OpId:
     """Opens the operation of a call; a call that is refused is drawn towards `tools`, whatever it named."""
-    top = draft.state.top
-    op = draft.next_op
+    invocation = draft.role(op)
+    begun = draft.next_op
     text = event_text(call.arguments)
     policy = draft.state.roster.snapshot.policies.get(call.name) if arguments is not None else None
     known = arguments is not None and _PARTICIPANT_NAME.fullmatch(call.name)
     draft.emit(
         ToolStarted(
             **draft.head(),
-            op=op,
-            parent=top.op,
-            role=top.role,
-            source=f"role:{top.role}",
+            op=begun,
+            parent=invocation.op,
+            role=invocation.role,
+            source=f"role:{invocation.role}",
             destination=f"tool:{call.name}" if known else "tools",
             title=one_line(arguments.title() if arguments else call.name, limits.EVENT_TITLE_MAX_CHARS),
             call=call.id,
@@ -88,31 +108,57 @@ def _started(draft: Draft, call: ToolCall, arguments: Arguments | None) -> OpId:
             arguments_cut=len(text) != len(call.arguments),
         )
     )
-    return op
+    return begun
 
 
-def _hand_out(draft: Draft, call: ToolCall, arguments: Arguments) -> None:
-    op = _started(draft, call, arguments)
-    policy = draft.state.roster.snapshot.policies[call.name]
-    draft.change(waiting=ToolWait(op, call))
-    draft.do(RunTool(op, draft.state.top.role, call.name, arguments, writes=policy.effect != "read"))
+def _hand_out(draft: Draft, op: OpId, asked: OpenCall, arguments: Arguments) -> None:
+    """Runs a tool, or lets it wait for the workspace if it writes there and another does."""
+    policy = draft.state.roster.snapshot.policies[asked.call.name]
+    writes = policy.effect != "read"
+    if writes and draft.state.writer:
+        draft.change_call(op, asked.id, stage="queued")
+        draft.change(queue=(*draft.state.queue, Queued(op, asked.id)))
+        return
+    begun = _started(draft, op, asked.call, arguments)
+    draft.change_call(op, asked.id, stage="running", op=begun)
+    if writes:
+        draft.change(writer=begun)
+    draft.do(RunTool(begun, draft.role(op).role, asked.call.name, arguments, writes=writes))
 
 
-def refuse(draft: Draft, call: ToolCall, result: ToolResult) -> None:
+def _release(draft: Draft, op: OpId) -> None:
+    """The workspace is free again; the call that has waited longest is next."""
+    if draft.state.writer != op:
+        return
+    draft.change(writer="")
+    if draft.state.queue:
+        first, *rest = draft.state.queue
+        draft.change(queue=tuple(rest))
+        _begin(draft, first.role_op, next(one for one in draft.role(first.role_op).calls if one.id == first.id))
+
+
+def refuse(draft: Draft, op: OpId, asked: OpenCall, result: ToolResult) -> None:
     """The call does not run; the model and the record both get to know."""
-    op = _started(draft, call, None)
-    _finished(draft, op, result)
-    draft.say(messages.tool(call.id, call.name, *result.blocks, is_error=True))
+    begun = _started(draft, op, asked.call, None)
+    _finished(draft, begun, draft.role(op).role, result)
+    _done(draft, op, asked, result)
 
 
-def _finished(draft: Draft, op: OpId, result: ToolResult) -> None:
+def _done(draft: Draft, op: OpId, asked: OpenCall, result: ToolResult) -> None:
+    message = messages.tool(asked.call.id, asked.call.name, *result.blocks, is_error=result.is_error)
+    draft.change_call(op, asked.id, stage="done", result=message)
+    draft.wake(op)
+
+
+def _finished(draft: Draft, op: OpId, role: str, result: ToolResult, *, cancelled: bool = False) -> None:
     output, cut_bytes = tool_output(result.shown)
+    outcome = "error" if result.is_error else "success"
     draft.emit(
         ToolFinished(
             **draft.head(),
             op=op,
-            role=draft.state.top.role,
-            outcome="error" if result.is_error else "success",
+            role=role,
+            outcome="cancelled" if cancelled else outcome,
             output=output,
             omitted_bytes=result.omitted_bytes + cut_bytes,
             blob=result.blob,
@@ -122,38 +168,41 @@ def _finished(draft: Draft, op: OpId, result: ToolResult) -> None:
     )
 
 
-def take_result(draft: Draft, op: OpId, result: ToolResult) -> None:
-    """The result of the tool that is waited for; any other is ignored."""
-    waiting = draft.state.waiting
-    if not isinstance(waiting, ToolWait) or waiting.op != op:
+def take_result(draft: Draft, tool_op: OpId, result: ToolResult, *, cancelled: bool = False) -> None:
+    """The result of a tool that is waited for; any other is ignored."""
+    held = draft.state.holding(tool_op)
+    if held is None or held[1].stage != "running":
         return
-    _finished(draft, op, result)
-    draft.change(waiting=None)
-    draft.say(messages.tool(waiting.call.id, waiting.call.name, *result.blocks, is_error=result.is_error))
+    invocation, asked = held
+    _finished(draft, tool_op, invocation.role, result, cancelled=cancelled)
+    _done(draft, invocation.op, asked, result)
+    _release(draft, tool_op)
     if result.error_code == "workshop_lost":
-        _count_loss(draft, result)
+        _count_loss(draft, tool_op, result)
 
 
-def _count_loss(draft: Draft, result: ToolResult) -> None:
+def _count_loss(draft: Draft, tool_op: OpId, result: ToolResult) -> None:
+    """Tools that were at work together lose the workshop together: that is one loss."""
+    if int(tool_op[1:]) <= draft.state.lost_at:
+        return
     losses = draft.state.workshop_losses + 1
-    draft.change(workshop_losses=losses)
+    draft.change(workshop_losses=losses, lost_at=draft.seq)
     if losses > limits.WORKSHOP_RESTARTS_MAX_COUNT:
         message = f"the workshop was lost {losses} times; the last time: {result.shown[:1_000]}"
         ending.fail(draft, error_info("workshop_lost", message, retryable=False), "WorkspaceFailed")
 
 
-def _update_plan(draft: Draft, call: ToolCall, arguments: UpdatePlan) -> None:
-    top = draft.state.top
-    op = draft.next_op
+def _update_plan(draft: Draft, op: OpId, asked: OpenCall, arguments: UpdatePlan) -> None:
+    invocation = draft.role(op)
     plan = arguments.plan()
     draft.emit(
         PlanUpdated(
+            op=draft.next_op,
             **draft.head(),
-            op=op,
-            parent=top.op,
-            role=top.role,
-            source=f"role:{top.role}",
-            destination=f"role:{top.role}",
+            parent=invocation.op,
+            role=invocation.role,
+            source=f"role:{invocation.role}",
+            destination=f"role:{invocation.role}",
             title=f"{sum(item.status == 'done' for item in plan)} of {len(plan)} done",
             items=list(plan),
         )
@@ -161,4 +210,5 @@ def _update_plan(draft: Draft, call: ToolCall, arguments: UpdatePlan) -> None:
     draft.change(plan=plan)
     was_cut = [item.text for item in plan] != [item.text for item in arguments.items]
     remark = "; long ones were cut" if was_cut else ""
-    draft.say(messages.tool(call.id, call.name, block(f"plan updated: {len(plan)} items{remark}")))
+    result = ToolResult(blocks=[block(f"plan updated: {len(plan)} items{remark}")])
+    _done(draft, op, asked, result)

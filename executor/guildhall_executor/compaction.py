@@ -7,6 +7,7 @@ import json
 from typing import Final
 
 from guildhall_contracts import limits
+from guildhall_contracts.base import OpId
 from guildhall_contracts.events import PlanItem
 
 from guildhall_executor import messages, prompt
@@ -27,24 +28,24 @@ _DROPPED: Final = "[guildhall: this older tool result was dropped to make room; 
 History = tuple[Message, ...]
 
 
-def shorten(draft: Draft) -> bool:
-    """Shortens the active role's history by the next level; False when nothing is left to shorten."""
-    top = draft.state.top
-    for level in LEVELS[top.compactions :]:
-        shorter = compact(top.history, level, draft.state.plan)
+def shorten(draft: Draft, op: OpId) -> bool:
+    """Shortens a role's history by the next level; False when nothing is left to shorten."""
+    invocation = draft.role(op)
+    for level in LEVELS[invocation.compactions :]:
+        shorter = compact(invocation.history, level, draft.state.plan)
         if shorter is not None:
-            draft.change_top(history=shorter, compactions=level)
+            draft.change_role(op, history=shorter, compactions=level)
             return True
     return False
 
 
-def keep_within_bounds(draft: Draft) -> None:
+def keep_within_bounds(draft: Draft, op: OpId) -> None:
     """Shortens before the gateway would have to refuse the request for its size."""
     for level in LEVELS:
-        history = draft.state.top.history
+        history = draft.role(op).history
         if len(history) <= COUNT_MAX and size_bytes(history) <= BYTES_MAX:
             return
-        draft.change_top(history=compact(history, level, draft.state.plan) or history)
+        draft.change_role(op, history=compact(history, level, draft.state.plan) or history)
 
 
 def compact(history: History, level: int, plan: tuple[PlanItem, ...]) -> History | None:

@@ -1,52 +1,68 @@
 """Roles calling roles. Guards against delegation without end: depth, calls per reply and calls per Run are bounded."""
 
 from guildhall_contracts import limits
+from guildhall_contracts.base import OpId
 from guildhall_contracts.events import RoleFinished, RoleStarted
-from guildhall_contracts.model_api import ToolCall
 
-from guildhall_executor import ending, messages, prompt
+from guildhall_executor import ending, messages, prompt, rights
 from guildhall_executor.draft import Draft
 from guildhall_executor.emit import event_text
-from guildhall_executor.state import Ending, RoleRun
+from guildhall_executor.state import Ending, OpenCall, RoleRun
 from guildhall_executor.tools.delegate import Delegate
 from guildhall_executor.tools.finish import summary_line
 from guildhall_executor.tools.result import block
 
 
-def start(draft: Draft, call: ToolCall, arguments: Delegate) -> str | None:
-    """Begins an invocation of another role on top of the active one; returns why not, if it may not."""
-    problem = _problem(draft, arguments.role)
+def start(draft: Draft, op: OpId, call: OpenCall, arguments: Delegate) -> str | None:
+    """Begins an invocation of another role below `op`, to work beside its other calls; or returns why it may not."""
+    caller = draft.role(op)
+    problem = _problem(draft, caller, arguments.role)
     if problem is not None:
         return problem
-    caller = draft.state.top
     member = draft.state.roster.members[arguments.role]
-    op = draft.next_op
+    begun = draft.next_op
     draft.emit(
         RoleStarted(
             **draft.head(),
-            op=op,
+            op=begun,
             parent=caller.op,
             role=arguments.role,
             source=f"role:{caller.role}",
             destination=f"role:{arguments.role}",
             title=member.role.label or arguments.role,
             brief=event_text(arguments.brief),
-            call=call.id,
+            call=call.call.id,
         )
     )
-    draft.change_top(delegated_in_reply=caller.delegated_in_reply + 1)
+    draft.change_role(op, delegated_in_reply=caller.delegated_in_reply + 1)
+    draft.change_call(op, call.id, stage="delegated", op=begun)
     draft.change(delegations=draft.state.delegations + 1)
-    history = (member.system, prompt.brief_message(arguments.brief, caller.role))
-    draft.push(RoleRun(arguments.role, op, history, call=call.id))
+    draft.begin(_invocation(draft, caller, begun, call, arguments))
     return None
 
 
-def _problem(draft: Draft, role: str) -> str | None:
-    caller = draft.state.top
+def _invocation(draft: Draft, caller: RoleRun, op: OpId, call: OpenCall, arguments: Delegate) -> RoleRun:
+    members = draft.state.roster.members
+    member = members[arguments.role]
+    ceiling = rights.below(caller.ceiling, members[caller.role].grants)
+    within = set(member.tools.names) <= ceiling
+    return RoleRun(
+        role=arguments.role,
+        op=op,
+        history=(member.system, prompt.brief_message(arguments.brief, caller.role)),
+        tools=member.tools if within else rights.toolset(member.role, member.tools.names, ceiling),
+        ceiling=ceiling,
+        caller=caller.op,
+        call=call.id,
+        depth=caller.depth + 1,
+    )
+
+
+def _problem(draft: Draft, caller: RoleRun, role: str) -> str | None:
     allowed = draft.state.roster.members[caller.role].role.delegates
     if role not in allowed:
         return f"role '{caller.role}' may delegate to {', '.join(allowed)} only"
-    if len(draft.state.stack) > limits.DELEGATION_MAX_DEPTH:
+    if caller.depth >= limits.DELEGATION_MAX_DEPTH:
         return f"delegation is {limits.DELEGATION_MAX_DEPTH} deep already (DELEGATION_MAX_DEPTH); do this work yourself"
     if caller.delegated_in_reply >= limits.DELEGATION_MAX_FAN_OUT:
         return f"one reply may delegate {limits.DELEGATION_MAX_FAN_OUT} times (DELEGATION_MAX_FAN_OUT); ask again later"
@@ -55,18 +71,18 @@ def _problem(draft: Draft, role: str) -> str | None:
     return None
 
 
-def finish_role(draft: Draft, result: str, summary: str = "", artifacts: tuple[str, ...] = ()) -> None:
-    """The active role is done: the entry role ends the Run, any other hands `result` to its caller."""
-    if len(draft.state.stack) == 1:
-        line = summary_line(summary, result)
-        ending.end(draft, Ending("succeeded", result=result, summary=line, artifacts=artifacts))
+def finish_role(draft: Draft, op: OpId, result: str, summary: str = "", artifacts: tuple[str, ...] = ()) -> None:
+    """A role is done: the entry role ends the Run, any other hands `result` to its caller."""
+    if draft.role(op).caller:
+        hand_back(draft, op, result)
         return
-    hand_back(draft, result)
+    line = summary_line(summary, result)
+    ending.end(draft, Ending("succeeded", result=result, summary=line, artifacts=artifacts))
 
 
-def hand_back(draft: Draft, result: str, *, is_error: bool = False) -> None:
+def hand_back(draft: Draft, op: OpId, result: str, *, is_error: bool = False) -> None:
     """Ends a delegation; what comes back is a report of another role, never an instruction."""
-    ended = draft.pop()
+    ended = draft.end(op)
     draft.emit(
         RoleFinished(
             **draft.head(),
@@ -77,4 +93,7 @@ def hand_back(draft: Draft, result: str, *, is_error: bool = False) -> None:
         )
     )
     content = block(result, origin="model", label=f"report of role {ended.role}")
-    draft.say(messages.tool(ended.call, "delegate", content, is_error=is_error))
+    asked = next(one for one in draft.role(ended.caller).calls if one.id == ended.call)
+    report = messages.tool(asked.call.id, "delegate", content, is_error=is_error)
+    draft.change_call(ended.caller, ended.call, stage="done", result=report)
+    draft.wake(ended.caller)

@@ -16,13 +16,17 @@ TASK_OP: OpId = "o1"
 
 
 class Draft:
-    """Events get their number here, and an opening its operation's name: `o` and its own number."""
+    """Events get their number here, and an opening its operation's name: `o` and its own number.
+
+    An invocation is named by its operation. `wake` says that one may be able to go on; `loop` asks each of those.
+    """
 
     def __init__(self, state: State, at: At) -> None:
         self.state = state
         self.at = at
         self.effects: list[Effect] = []
         self._seq = at.seq
+        self._awake: dict[OpId, None] = {}
 
     @property
     def next_op(self) -> OpId:
@@ -34,6 +38,11 @@ class Draft:
         self._seq += 1
         return emit.head(self.state.roster.snapshot.run, self.state.attempt, self._seq, self.at.ts)
 
+    @property
+    def seq(self) -> int:
+        """The number of the last event."""
+        return self._seq
+
     def emit(self, event: KnownEvent) -> None:
         self.effects.append(Emit(event))
 
@@ -44,18 +53,42 @@ class Draft:
         """Replaces fields of the state."""
         self.state = replace(self.state, **fields)
 
-    def change_top(self, **fields: Any) -> None:
-        """Replaces fields of the active role's invocation."""
-        self.change(stack=(*self.state.stack[:-1], replace(self.state.top, **fields)))
+    def role(self, op: OpId) -> RoleRun:
+        """An invocation that is at work."""
+        return self.state.roles[op]
 
-    def say(self, *messages: Message) -> None:
-        """Adds to the active role's history."""
-        self.change_top(history=(*self.state.top.history, *messages))
+    def is_at_work(self, op: OpId) -> bool:
+        return op in self.state.roles and self.state.ending is None
 
-    def push(self, invocation: RoleRun) -> None:
-        self.change(stack=(*self.state.stack, invocation))
+    def change_role(self, op: OpId, /, **fields: Any) -> None:
+        """Replaces fields of an invocation."""
+        self.change(roles={**self.state.roles, op: replace(self.state.roles[op], **fields)})
 
-    def pop(self) -> RoleRun:
-        top = self.state.top
-        self.change(stack=self.state.stack[:-1])
-        return top
+    def change_call(self, op: OpId, id_: str, /, **fields: Any) -> None:
+        """Replaces fields of one open call of an invocation."""
+        calls = tuple(replace(one, **fields) if one.id == id_ else one for one in self.role(op).calls)
+        self.change_role(op, calls=calls)
+
+    def say(self, op: OpId, *messages: Message) -> None:
+        """Adds to an invocation's history."""
+        self.change_role(op, history=(*self.role(op).history, *messages))
+
+    def begin(self, invocation: RoleRun) -> None:
+        self.change(roles={**self.state.roles, invocation.op: invocation})
+        self.wake(invocation.op)
+
+    def end(self, op: OpId) -> RoleRun:
+        ended = self.role(op)
+        self.change(roles={key: value for key, value in self.state.roles.items() if key != op})
+        return ended
+
+    def wake(self, op: OpId) -> None:
+        self._awake[op] = None
+
+    def next_awake(self) -> OpId | None:
+        """Takes the invocation that was woken first; None when all that can go on have."""
+        if not self._awake:
+            return None
+        op = next(iter(self._awake))
+        del self._awake[op]
+        return op

@@ -59,7 +59,9 @@ class RunTool:
 
 @dataclass(frozen=True, slots=True)
 class StopWork:
-    """Give up the model call or tool that is in flight, at once."""
+    """Give up what is in flight, at once: the model call or tool of one operation, or everything."""
+
+    op: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from guildhall_contracts.events import (
 from guildhall_executor.draft import TASK_OP, Draft
 from guildhall_executor.effects import Seal, StopWork, TakeChanges
 from guildhall_executor.emit import bounded_artifacts, bounded_error, event_text
-from guildhall_executor.state import Ending, ModelWait, ToolWait
+from guildhall_executor.state import Ending, RoleRun
 from guildhall_executor.tools.plan import plan_markdown
 
 _ROLE_OUTCOMES: dict[str, Outcome] = {"succeeded": "success", "failed": "error", "cancelled": "cancelled"}
@@ -49,7 +49,7 @@ def end(draft: Draft, decision: Ending) -> None:
     if draft.state.ending is not None:
         return
     _stop_work(draft)
-    for invocation in reversed(draft.state.stack):
+    for invocation in draft.state.from_leaves():
         is_entry = invocation.op == TASK_OP
         draft.emit(
             RoleFinished(
@@ -65,20 +65,28 @@ def end(draft: Draft, decision: Ending) -> None:
 
 
 def _role(draft: Draft) -> str | None:
-    return draft.state.top.role if draft.state.stack else None
+    active = draft.state.active
+    return active.role if active else None
 
 
 def _stop_work(draft: Draft) -> None:
-    waiting = draft.state.waiting
-    if isinstance(waiting, ModelWait):
-        draft.emit(ModelFinished(**draft.head(), op=waiting.op, role=_role(draft), outcome="cancelled"))
-    elif isinstance(waiting, ToolWait):
-        draft.emit(
-            ToolFinished(**draft.head(), op=waiting.op, role=_role(draft), outcome="cancelled", error_code="cancelled")
-        )
-    if waiting is not None:
-        draft.change(waiting=None)
+    """Everything in flight ends as cancelled, in every invocation."""
+    open_before = len(draft.effects)
+    for invocation in draft.state.from_leaves():
+        _stop(draft, invocation)
+    if len(draft.effects) > open_before:
         draft.do(StopWork())
+
+
+def _stop(draft: Draft, invocation: RoleRun) -> None:
+    role = invocation.role
+    if invocation.wait is not None:
+        draft.emit(ModelFinished(**draft.head(), op=invocation.wait.op, role=role, outcome="cancelled"))
+    for call in invocation.calls:
+        if call.stage == "running":
+            ended = ToolFinished(**draft.head(), op=call.op, role=role, outcome="cancelled", error_code="cancelled")
+            draft.emit(ended)
+    draft.change_role(invocation.op, wait=None, calls=())
 
 
 def seal(draft: Draft) -> None:

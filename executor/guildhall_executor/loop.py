@@ -26,12 +26,21 @@ def step(state: State, at: At) -> tuple[State, tuple[Effect, ...]]:
     draft = Draft(state, at)
     _take(draft)
     budget.look_at_the_clock(draft)
-    while draft.state.waiting is None and draft.state.ending is None and draft.state.stack:
-        if draft.state.top.pending:
-            calls.next_call(draft)
-        else:
-            replies.ask(draft)
+    while (op := draft.next_awake()) is not None:
+        if draft.is_at_work(op):
+            _go_on(draft, op)
     return draft.state, tuple(draft.effects)
+
+
+def _go_on(draft: Draft, op: str) -> None:
+    """What an invocation can do without waiting; it is asked again when it was changed."""
+    invocation = draft.role(op)
+    if invocation.wait is not None:
+        return
+    if invocation.calls:
+        calls.go_on(draft, op)
+    else:
+        replies.ask(draft, op)
 
 
 def _take(draft: Draft) -> None:

@@ -1,12 +1,11 @@
 """How a Run begins, and how a later attempt takes it up where the journal ends."""
 
-from guildhall_contracts.events import ModelFinished, RoleStarted, RunStarted, ToolFinished
+from guildhall_contracts.events import ModelFinished, RoleStarted, RunStarted
 
-from guildhall_executor import ending, prompt, replies
+from guildhall_executor import calls, ending, prompt, replies
 from guildhall_executor.draft import TASK_OP, Draft
 from guildhall_executor.emit import event_text
-from guildhall_executor.messages import tool
-from guildhall_executor.state import ModelWait, RoleRun, ToolWait
+from guildhall_executor.state import RoleRun
 from guildhall_executor.tools.result import failed
 
 _INTERRUPTED = (
@@ -17,7 +16,7 @@ _INTERRUPTED = (
 
 def begin(draft: Draft) -> None:
     """The task operation, with the entry role in it."""
-    if draft.state.stack or draft.state.ending:
+    if draft.state.roles or draft.state.ending:
         return
     snapshot = draft.state.roster.snapshot
     entry = snapshot.guild.entry_role
@@ -34,8 +33,8 @@ def begin(draft: Draft) -> None:
             brief=event_text(snapshot.task),
         )
     )
-    history = (draft.state.roster.members[entry].system, prompt.task_message(snapshot.task))
-    draft.push(RoleRun(entry, TASK_OP, history))
+    member = draft.state.roster.members[entry]
+    draft.begin(RoleRun(entry, TASK_OP, (member.system, prompt.task_message(snapshot.task)), member.tools))
 
 
 def _run_started(draft: Draft, resumed_from: int | None) -> None:
@@ -68,25 +67,20 @@ def resume(draft: Draft) -> None:
     if draft.state.ending is not None:
         ending.take_up(draft)
         return
-    if not draft.state.stack:
+    if not draft.state.roles:
         begin(draft)
         return
     _run_started(draft, max(draft.at.seq, 1))
-    waiting = draft.state.waiting
-    if isinstance(waiting, ModelWait):
-        draft.emit(ModelFinished(**draft.head(), op=waiting.op, role=draft.state.top.role, outcome="cancelled"))
-        replies.call(draft, waiting.call_id)
-    elif isinstance(waiting, ToolWait):
-        result = failed("interrupted", _INTERRUPTED)
-        draft.emit(
-            ToolFinished(
-                **draft.head(),
-                op=waiting.op,
-                role=draft.state.top.role,
-                outcome="cancelled",
-                output=result.shown,
-                error_code=result.error_code,
-            )
-        )
-        draft.say(tool(waiting.call.id, waiting.call.name, *result.blocks, is_error=True))
-        draft.change(waiting=None)
+    for invocation in tuple(draft.state.roles.values()):
+        _take_up(draft, invocation)
+
+
+def _take_up(draft: Draft, invocation: RoleRun) -> None:
+    if invocation.wait is not None:
+        role, call_id = invocation.role, invocation.wait.call_id
+        draft.emit(ModelFinished(**draft.head(), op=invocation.wait.op, role=role, outcome="cancelled"))
+        replies.call(draft, invocation.op, call_id)
+    for call in invocation.calls:
+        if call.stage == "running":
+            calls.take_result(draft, call.op, failed("interrupted", _INTERRUPTED), cancelled=True)
+    draft.wake(invocation.op)

@@ -8,7 +8,6 @@ from guildhall_executor import ending
 from guildhall_executor.draft import TASK_OP, Draft
 from guildhall_executor.inputs import Interrupted
 
-_ITEMS_REMEMBERED_MAX_COUNT = 256
 _NO_INQUIRY = "This version of the executor cannot answer inquiries; the Run goes on."
 
 
@@ -16,7 +15,7 @@ def interrupt(draft: Draft, item: Interrupted) -> None:
     """Delivered at least once, acted upon once."""
     if item.item in draft.state.items_seen or draft.state.ending is not None:
         return
-    draft.change(items_seen=(*draft.state.items_seen, item.item)[-_ITEMS_REMEMBERED_MAX_COUNT:])
+    draft.change(items_seen=draft.state.items_seen | {item.item})
     if item.intent == "cancel":
         ending.cancel(draft, item.author)
         return
@@ -32,7 +31,8 @@ def interrupt(draft: Draft, item: Interrupted) -> None:
 
 
 def _received(draft: Draft, item: Interrupted) -> OpId:
-    role = draft.state.top.role if draft.state.stack else draft.state.roster.snapshot.guild.entry_role
+    active = draft.state.active
+    role = active.role if active else draft.state.roster.snapshot.guild.entry_role
     op = draft.next_op
     draft.emit(
         InterruptReceived(

@@ -4,8 +4,10 @@ import asyncio
 import contextlib
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
+from guildhall_contracts import limits
 from guildhall_contracts.errors import error_info
 from guildhall_contracts.events import Event, KnownEvent
 from guildhall_contracts.model_api import MailboxPage
@@ -22,6 +24,7 @@ from guildhall_executor.work import Work
 from guildhall_executor.workshop import Workshop
 
 RESEND_EVERY_SECONDS = 20.0
+Job = Callable[[], Coroutine[Any, Any, None]]  # begun by its task, so that one cancelled at once leaves nothing behind
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +56,9 @@ class Performer:
         self._clock = clock
         self._inbox: asyncio.Queue[AnyInput] = asyncio.Queue()
         self._work = Work(gateway, workshop, patience, self.tell)
-        self._running: asyncio.Task[None] | None = None
+        self._running: dict[str, asyncio.Task[None]] = {}  # by operation
+        self._model_calls = asyncio.Semaphore(limits.MODEL_CALLS_AT_ONCE_MAX_COUNT)
+        self._tools = asyncio.Semaphore(limits.TOOLS_AT_ONCE_MAX_COUNT)
         self._look: asyncio.Task[None] | None = None
         self._others: list[asyncio.Task[None]] = []
         self._mailbox: asyncio.Task[None] | None = None
@@ -74,13 +79,13 @@ class Performer:
     async def run(self, first: AnyInput) -> Seal:
         """Raises OSError when the journal cannot be written; everything else ends in a Seal."""
         self.start_mailbox()
-        self._others = [self._start(self._watch_isolation()), self._start(self._watch_the_clock())]
+        self._others = [self._start(self._watch_isolation), self._start(self._watch_the_clock)]
         self.put(first)
         try:
             while self.sealed is None:
                 self._take(await self._inbox.get())
         finally:
-            await _stop(*self._others, self._running, self._look)
+            await _stop(*self._others, *self._running.values(), self._look)
         return self.sealed
 
     def _take(self, input_: AnyInput) -> None:
@@ -102,26 +107,33 @@ class Performer:
     def _perform(self, effect: Effect) -> None:
         match effect:
             case CallModel():
-                self._running = self._start(self._call_model(effect))
+                self._begin(effect.op, partial(self._call_model, effect))
             case RunTool():
-                self._running = self._start(self._run_tool(effect))
-            case StopWork():
-                if self._running is not None:
-                    self._running.cancel()
+                self._begin(effect.op, partial(self._run_tool, effect))
+            case StopWork(op=op):
+                for running in [op] if op is not None else list(self._running):
+                    if running in self._running:
+                        self._running[running].cancel()
             case TakeChanges():
-                self._others.append(self._start(self._take_last_look()))
+                self._others.append(self._start(self._take_last_look))
             case Seal():
                 self.sealed = effect
             case Emit():
                 pass
 
-    def _start(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
+    def _begin(self, op: str, work: Job) -> None:
+        """Work of one operation, which StopWork can name; it is forgotten when it is over."""
+        task = self._start(work)
+        self._running[op] = task
+        task.add_done_callback(lambda _: self._running.pop(op, None))
+
+    def _start(self, work: Job) -> asyncio.Task[None]:
         return asyncio.create_task(self._guarded(work))
 
-    async def _guarded(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _guarded(self, work: Job) -> None:
         """A fault of our own ends the Run with its name instead of leaving it hanging."""
         try:
-            await work
+            await work()
         except Exception as error:  # noqa: BLE001
             self.put(Broken(error=error_info("internal", fault(error))))
 
@@ -136,14 +148,16 @@ class Performer:
         return answer
 
     async def _call_model(self, effect: CallModel) -> None:
-        await self._answer(self._work.call_model(effect))
+        async with self._model_calls:
+            await self._answer(self._work.call_model(effect))
 
     async def _run_tool(self, effect: RunTool) -> None:
-        ended = await self._answer(self._work.run_tool(effect))
+        async with self._tools:
+            ended = await self._answer(self._work.run_tool(effect))
         lost = isinstance(ended, ToolEnded) and ended.result.error_code == "workshop_lost"
         idle = self._look is None or self._look.done()
         if effect.writes and idle and not lost and self._work.look_is_due:
-            self._look = self._start(self._work.look_at_changes(self._patience.changes_last_seconds))
+            self._look = self._start(partial(self._work.look_at_changes, self._patience.changes_last_seconds))
 
     async def _take_last_look(self) -> None:
         """The final change set; whatever comes of it, the Run goes on to its end."""
@@ -182,7 +196,8 @@ class Performer:
 
     def start_mailbox(self) -> None:
         slowest = self._patience.mailbox_retry_max_seconds
-        self._mailbox = self._start(mailbox.follow(self._gateway, self._on_page, self._mailbox_wait, slowest))
+        follow = partial(mailbox.follow, self._gateway, self._on_page, self._mailbox_wait, slowest)
+        self._mailbox = self._start(follow)
 
     def _mailbox_wait(self) -> int:
         """Acknowledgements are wanted soon when the log is nearly full or all that is left to wait for."""

@@ -10,18 +10,19 @@ from guildhall_contracts.policy import CallContext, ToolPolicy, may_execute
 from guildhall_contracts.snapshot import RunSnapshot
 
 from guildhall_executor import prompt
-from guildhall_executor.messages import Message, to_bytes
-from guildhall_executor.tools.catalog import CATALOG, tool_spec
+from guildhall_executor.messages import Message
+from guildhall_executor.rights import Toolset, grants, toolset
+from guildhall_executor.tools.catalog import CATALOG
 
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A role, ready to be called. `tools` are the only ones it can reach."""
+    """A role, ready to be called. `tools` are the most it can reach; `grants` is what it can pass on to delegates."""
 
     role: Role
     model: str
-    tools: tuple[str, ...]
-    tools_json: bytes
+    tools: Toolset
+    grants: frozenset[str]
     system: Message
     max_output_tokens: int
     max_steps: int | None
@@ -60,19 +61,21 @@ def make_roster(snapshot: RunSnapshot) -> Roster:
     """Raises nothing for a snapshot without `snapshot_problems`."""
     tools_of = {entry.role: tuple(entry.tools) for entry in snapshot.role_tools}
     roles = {role.name: role for role in snapshot.guild.roles}
-    members = {name: _member(snapshot, role, tools_of.get(name, ()), roles) for name, role in roles.items()}
-    return Roster(snapshot, members, tuple(_face(role, members[name].tools) for name, role in roles.items()))
+    members = {name: _member(snapshot, role, tools_of, roles) for name, role in roles.items()}
+    return Roster(snapshot, members, tuple(_face(role, members[name].tools.names) for name, role in roles.items()))
 
 
-def _member(snapshot: RunSnapshot, role: Role, tools: tuple[str, ...], roles: Mapping[str, Role]) -> Member:
+def _member(
+    snapshot: RunSnapshot, role: Role, tools_of: Mapping[str, tuple[str, ...]], roles: Mapping[str, Role]
+) -> Member:
     asked = role.limits.output_tokens if role.limits else None
+    tools = tools_of.get(role.name, ())
     delegates = tuple(roles[name] for name in role.delegates) if "delegate" in tools else ()
-    specs = [tool_spec(tool, tuple(role.delegates)) for tool in tools]
     return Member(
         role=role,
         model=snapshot.guild.models[role.model],
-        tools=tools,
-        tools_json=to_bytes(specs),
+        tools=toolset(role, tools),
+        grants=grants(role, tools_of),
         system=prompt.system_message(role, delegates),
         max_output_tokens=asked or limits.MODEL_OUTPUT_TOKENS_DEFAULT_COUNT,
         max_steps=role.limits.steps if role.limits else None,

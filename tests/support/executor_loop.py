@@ -22,7 +22,7 @@ from guildhall_executor.inputs import (
 )
 from guildhall_executor.loop import step
 from guildhall_executor.roster import make_roster
-from guildhall_executor.state import ModelWait, State, ToolWait
+from guildhall_executor.state import ModelWait, OpenCall, RoleRun, State
 from guildhall_executor.tools.result import ToolResult, block, failed
 
 
@@ -59,11 +59,43 @@ class Story:
         assert [event.seq for event in self.events] == list(range(1, len(self.events) + 1))
         return self
 
+    # Who waits
+    @property
+    def roles(self) -> list[RoleRun]:
+        return list(self.state.roles.values())
+
+    def at_work(self, role: str = "") -> RoleRun:
+        """The newest invocation, or the newest of a role."""
+        return next(one for one in reversed(self.roles) if role in ("", one.role))
+
+    def _asking(self, role: str) -> ModelWait:
+        """The newest model call that is waited for (of a role)."""
+        waits = [one.wait for one in self.roles if one.wait is not None and role in ("", one.role)]
+        assert waits, f"no role {role} waits for its model"
+        return waits[-1]
+
+    def running(self, tool: str = "") -> list[OpenCall]:
+        """The tools that are at work, in the order they were begun."""
+        calls = [call for one in self.roles for call in one.calls if call.stage == "running"]
+        return sorted((c for c in calls if tool in ("", c.call.name)), key=lambda c: int(c.op[1:]))
+
     # What a test says
-    def reply(self, text: str = "", *calls: dict[str, Any], stop: str | None = None, **more: Any) -> "Story":
-        assert isinstance(self.state.waiting, ModelWait), self.state.waiting
+    def reply(
+        self, text: str = "", *calls: dict[str, Any], role: str = "", stop: str | None = None, **more: Any
+    ) -> "Story":
+        return self._replied(self._asking(role).call_id, text, calls, stop, more)
+
+    def answer(self, op: str, text: str = "", *calls: dict[str, Any], stop: str | None = None) -> "Story":
+        """The model answers the invocation `op`."""
+        wait = self.state.roles[op].wait
+        assert wait is not None, f"{op} does not wait for its model"
+        return self._replied(wait.call_id, text, calls, stop, {})
+
+    def _replied(
+        self, call_id: str, text: str, calls: tuple[dict[str, Any], ...], stop: str | None, more: dict[str, Any]
+    ) -> "Story":
         value = {
-            "callId": self.state.waiting.call_id,
+            "callId": call_id,
             "text": text,
             "toolCalls": list(calls),
             "stopReason": stop or ("tool_calls" if calls else "end"),
@@ -73,17 +105,20 @@ class Story:
         }
         return self.put(Replied(reply=ModelReply.model_validate(value | more)))
 
-    def fails(self, kind: ErrorKind, message: str = "no") -> "Story":
-        assert isinstance(self.state.waiting, ModelWait)
-        return self.put(ReplyFailed(call_id=self.state.waiting.call_id, error=error_info(kind, message)))
+    def fails(self, kind: ErrorKind, message: str = "no", *, role: str = "") -> "Story":
+        return self.put(ReplyFailed(call_id=self._asking(role).call_id, error=error_info(kind, message)))
 
-    def result(self, text: str = "done") -> "Story":
-        assert isinstance(self.state.waiting, ToolWait)
-        return self.put(ToolEnded(op=self.state.waiting.op, result=ToolResult(blocks=[block(text)])))
+    def result(self, text: str = "done", *, of: str = "") -> "Story":
+        """The oldest tool at work ends, or the one whose call has the id `of`."""
+        return self.put(ToolEnded(op=self._tool(of), result=ToolResult(blocks=[block(text)])))
 
-    def tool_fails(self, code: str, message: str = "no") -> "Story":
-        assert isinstance(self.state.waiting, ToolWait)
-        return self.put(ToolEnded(op=self.state.waiting.op, result=failed(code, message)))
+    def tool_fails(self, code: str, message: str = "no", *, of: str = "") -> "Story":
+        return self.put(ToolEnded(op=self._tool(of), result=failed(code, message)))
+
+    def _tool(self, of: str) -> str:
+        found = [one for one in self.running() if of in ("", one.call.id)]
+        assert found, f"no tool {of} is at work"
+        return found[0].op
 
     def interrupt(self, intent: str, item: str = "i1", message: str = "") -> "Story":
         value = {"item": item, "intent": intent, "message": message, "author": "ann"}
@@ -105,12 +140,21 @@ class Story:
 
     @property
     def asked(self) -> CallModel:
-        return next(effect for effect in reversed(self.effects) if isinstance(effect, CallModel))
+        return self.asked_of()
+
+    def asked_of(self, role: str = "") -> CallModel:
+        """The last model call (of a role)."""
+        calls = [effect for effect in self.effects if isinstance(effect, CallModel)]
+        return next(effect for effect in reversed(calls) if role in ("", effect.role))
 
     @property
     def messages(self) -> list[AnyMessage]:
         """What the model is shown now, through the contract's own decoder."""
-        return ModelRequest.model_validate_json(self.asked.body()).messages
+        return self.messages_of()
+
+    def messages_of(self, role: str = "") -> list[AnyMessage]:
+        """What the model of a role was shown last."""
+        return ModelRequest.model_validate_json(self.asked_of(role).body()).messages
 
     @property
     def shown(self) -> str:

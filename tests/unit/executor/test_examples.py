@@ -25,7 +25,7 @@ def test_an_example_guild_can_be_run(path: Path) -> None:
     members = make_roster(snap).members
     assert set(members) == {role.name for role in spec.roles}
     for role in spec.roles:
-        assert set(role.tools) <= set(members[role.name].tools)
+        assert set(role.tools) <= set(members[role.name].tools.names)
 
 
 def test_there_are_examples() -> None:

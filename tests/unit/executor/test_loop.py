@@ -74,12 +74,13 @@ def test_what_nobody_waits_for_is_ignored() -> None:
 # Tools
 
 
-def test_calls_of_one_reply_run_in_order_and_results_keep_it() -> None:
+def test_reads_of_one_reply_overlap_and_results_keep_their_order() -> None:
     calls = [call("read_file", {"path": f"{n}.txt"}, f"id{n}") for n in range(3)]
     story = solo().reply("look", *calls)
-    for number in range(3):
-        assert len(story.tools_run) == number + 1
-        story.result(f"text {number}")
+    assert len(story.tools_run) == 3
+    for number in (2, 0, 1):
+        assert len(story.of("model.started")) == 1
+        story.result(f"text {number}", of=f"id{number}")
     results = [m for m in story.messages if isinstance(m, ToolMessage)]
     assert [m.call for m in results] == ["id0", "id1", "id2"]
     assert [m.content[0].text for m in results] == ["text 0", "text 1", "text 2"]
@@ -319,7 +320,7 @@ def test_calls_beside_a_delegation_keep_their_order() -> None:
 def test_delegation_is_refused_outside_the_guild_and_to_oneself() -> None:
     for name in ("planner", "nobody", "Coder"):
         story = team().reply("", call("delegate", {"role": name, "brief": "b"}))
-        assert len(story.state.stack) == 1
+        assert len(story.roles) == 1
         assert story.last("tool.finished").error_code == "delegation_refused"
 
 
@@ -334,11 +335,11 @@ def loop_guild() -> dict[str, Any]:
 def test_delegation_depth_is_bounded() -> None:
     story = Story(snapshot(loop_guild(), budget={"steps": 1_000, "seconds": 60}))
     for _ in range(1_000):
-        name = "b" if story.state.top.role == "a" else "a"
+        name = "b" if story.at_work().role == "a" else "a"
         story.reply("", call("delegate", {"role": name, "brief": "deeper"}))
         if story.of("tool.finished"):
             break
-    assert len(story.state.stack) == limits.DELEGATION_MAX_DEPTH + 1
+    assert len(story.roles) == limits.DELEGATION_MAX_DEPTH + 1
     assert "DELEGATION_MAX_DEPTH" in story.shown
 
 
@@ -348,7 +349,7 @@ def test_delegations_of_one_reply_and_of_a_run_are_bounded() -> None:
     begun = 0
     while begun < limits.DELEGATION_MAX_TOTAL:
         story.reply("", *many)
-        while len(story.state.stack) > 1:
+        while len(story.roles) > 1:
             begun += 1
             story.reply("ok")
     assert begun == limits.DELEGATION_MAX_TOTAL == story.state.delegations
