@@ -138,6 +138,7 @@ def test_the_run_pod(objects: list[dict[str, Any]]) -> None:
     names = {
         "ConfigMap a": "the Run's archive", "ConfigMap r-uid-1-snapshot": "the Run's snapshot",
         "claim r-uid-1-journal": "the Run's journal", "claim r-uid-1-workspace": "workspace",
+        "claim r-uid-1-baseline": "the Run's baseline",
     }  # fmt: skip
     containers = pod["initContainers"] + pod["containers"]
     mounts = [

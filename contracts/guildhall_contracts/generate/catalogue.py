@@ -23,6 +23,7 @@ from guildhall_contracts import (
     model_api,
     policy,
     run,
+    schedule,
     snapshot,
 )
 from guildhall_contracts.base import Record
@@ -40,7 +41,7 @@ SECTIONS: Final = (
     Section(
         "Custom resources",
         "people, api → Kubernetes → operator, gateway",
-        (guild, run, intervention, connection, conditions),
+        (guild, run, intervention, connection, schedule, conditions),
     ),
     Section("Snapshot", "operator → ConfigMap → executor", (snapshot,)),
     Section("Gate and termination messages", "operator → prepare; prepare, executor → operator", (gate,)),

@@ -5,7 +5,7 @@ Guards what a Run may ask for after admission: immutability, field by field, and
 
 from typing import Any, Final, NamedTuple
 
-from guildhall_contracts import connection, guild, intervention, limits, run
+from guildhall_contracts import connection, guild, intervention, limits, run, schedule
 from guildhall_contracts.base import Record
 from guildhall_contracts.generate.descriptions import record_doc
 from guildhall_contracts.generate.structural import Schema, structural
@@ -93,6 +93,28 @@ _INTERVENTION_RULES: Final = (
     ),
 )
 
+_TEMPLATE: Final = "self.runTemplate.spec"
+_SCHEDULE_RULES: Final = (
+    (
+        f"has({_TEMPLATE}.guildRef) != has({_TEMPLATE}.guild)",
+        "name a Guild in guildRef or write one in guild, not both and not neither",
+    ),
+    (
+        f"!has({_TEMPLATE}.workspace) || {_given(_TEMPLATE + '.workspace', _SOURCES)} <= 1",
+        "a workspace has at most one source: git, claim, archive or template",
+    ),
+    (
+        f"!{_TEMPLATE}.private || {_TEMPLATE}.deliver == 'none'",
+        "a private Run keeps and delivers nothing: set deliver to none",
+    ),
+    (f"{_TEMPLATE}.private || !has({_TEMPLATE}.retainSeconds)", "retainSeconds goes with private: true only"),
+    (f"!{_TEMPLATE}.cancel && !{_TEMPLATE}.suspend", "a template makes Runs that start: leave cancel and suspend out"),
+    (
+        "!has(self.runTemplate.labels) || self.runTemplate.labels.all(key, !key.contains('guildhall.dev/'))",
+        "labels of guildhall.dev are the operator's; leave them out",
+    ),
+)
+
 _CONNECTION_RULES: Final = (
     (
         unchanged(["kind", "url", "auth"]),
@@ -159,6 +181,23 @@ KINDS: Final = (
             _AGE,
         ),
         root_rules=_CONNECTION_NAMES,
+    ),
+    Kind(
+        "RunSchedule", "runschedules", "ghs", "Makes Runs at the times of a cron expression.",
+        schedule.RunScheduleSpec, schedule.RunScheduleStatus,
+        rules=_SCHEDULE_RULES,
+        list_maps=(("spec.runTemplate.spec.guild.roles", "name"), ("status.conditions", "type")),
+        columns=(
+            Column("Schedule", ".spec.schedule"),
+            Column("Zone", ".spec.timeZone"),
+            Column("Suspend", ".spec.suspend", "boolean"),
+            Column("Active", ".status.activeCount", "integer"),
+            Column("Last", ".status.lastScheduleTime", "date"),
+            Column("Next", ".status.nextScheduleTime"),
+            Column("Reason", _accepted("reason")),
+            Column("Message", _accepted("message"), wide=True),
+            _AGE,
+        ),
     ),
 )  # fmt: skip
 

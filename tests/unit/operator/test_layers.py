@@ -8,8 +8,8 @@ import pytest
 
 FOLDER = Path(guildhall_operator.__file__).parent
 PURE = [
-    *("actions", "admit", "again", "decision", "finish", "follow", "guilds", "isolation", "names", "outcome", "reprint", "plan"),
-    *("quantity", "records", "run_view", "stalls", "start", "status"),
+    *("actions", "admit", "again", "decision", "finish", "follow", "guilds", "isolation", "names", "outcome"),
+    *("plan", "quantity", "records", "reprint", "run_view", "stalls", "start", "status"),
     *(f"manifests.{path.stem}" for path in (FOLDER / "manifests").glob("*.py")),
 ]
 STANDARD = {"collections", "dataclasses", "datetime", "fractions", "json", "re", "typing"}
