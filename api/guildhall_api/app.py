@@ -23,7 +23,7 @@ from guildhall_api.kube import KubeError
 from guildhall_api.markup import plain, renderer
 from guildhall_api.metrics import registry_of
 from guildhall_api.problems import Refused, from_cluster, problem
-from guildhall_api.routes import acts, flow, health, runs, session, stream
+from guildhall_api.routes import acts, flow, health, people, runs, session, stream
 from guildhall_api.services import Services
 from guildhall_api.source import IdentitySource, RunSource
 
@@ -50,7 +50,7 @@ def make_services(
 def make_routes() -> FastAPI:
     """The routes alone; the contract is generated from them."""
     app = FastAPI(title="Guildhall", version="1", openapi_url=None, docs_url=None, redoc_url=None, lifespan=_lifespan)
-    for module in (session, runs, flow, stream, acts, health):
+    for module in (session, runs, flow, stream, acts, people, health):
         app.include_router(module.router)
     app.add_exception_handler(Refused, _refused)
     app.add_exception_handler(KubeError, _cluster)

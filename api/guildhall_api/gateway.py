@@ -6,7 +6,13 @@ from pathlib import Path
 from typing import Final, Protocol
 
 import httpx
-from guildhall_contracts.limits import BLOB_MAX_BYTES, CONNECTIONS_PER_PEER_MAX_COUNT
+from guildhall_contracts.awaiting import AwaitingView
+from guildhall_contracts.limits import (
+    AWAITING_MAX_COUNT,
+    BLOB_MAX_BYTES,
+    CONNECTIONS_PER_PEER_MAX_COUNT,
+    LISTED_ARGUMENTS_MAX_BYTES,
+)
 from guildhall_contracts.model_api import LedgerView
 from pydantic import ValidationError
 
@@ -14,6 +20,7 @@ from guildhall_api.config import Gateway
 
 _TIMEOUT: Final = httpx.Timeout(20, connect=3)
 _LEDGER_MAX_BYTES: Final = 4 * 1024 * 1024
+_AWAITING_MAX_BYTES: Final = 2 * AWAITING_MAX_COUNT * (LISTED_ARGUMENTS_MAX_BYTES + 4 * 16_384)
 
 
 class GatewayUnavailable(Exception):  # noqa: N818
@@ -24,6 +31,8 @@ class GatewayClient(Protocol):
     async def ledger(self, uid: str) -> LedgerView | None: ...
 
     async def blob(self, uid: str, sha256: str) -> bytes | None: ...
+
+    async def awaiting(self, run: str = "", identity: str = "") -> AwaitingView: ...
 
 
 class HttpGateway:
@@ -52,6 +61,15 @@ class HttpGateway:
         if body is not None and hashlib.sha256(body).hexdigest() != sha256:
             raise GatewayUnavailable(f"the gateway sent other bytes for blob {sha256}")
         return body
+
+    async def awaiting(self, run: str = "", identity: str = "") -> AwaitingView:
+        """What is open (in `run` unless empty); with `identity` that one thing, its arguments whole."""
+        query = httpx.QueryParams({name: value for name, value in (("run", run), ("id", identity)) if value})
+        body = await self._get(f"/internal/v1/awaiting?{query}", _AWAITING_MAX_BYTES)
+        try:
+            return AwaitingView.model_validate_json(body or b"{}")
+        except ValidationError as error:
+            raise GatewayUnavailable("what the gateway says waits for people cannot be read") from error
 
     async def _get(self, path: str, limit: int) -> bytes | None:
         body = bytearray()

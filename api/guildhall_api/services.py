@@ -66,3 +66,12 @@ async def find_run(request: Request, run_id: str, uid: str | None, verb: str = "
     if stored is None or namespace not in services.config.run_namespaces:
         raise Refused(404, "No such Run", f"Neither the cluster nor the history knows {namespace}.{name}.")
     return FoundRun(stored, services.keeper.runs.get(stored.uid))
+
+
+async def find_running(request: Request, run_id: str) -> FoundRun:
+    """A Run that has not ended. Raises Refused 404 or 409."""
+    found = await find_run(request, run_id, None)
+    if found.live is None or found.live.over:
+        phase = found.live.shown.get("phase") if found.live is not None else found.stored.summary.get("phase")
+        raise Refused(409, "The Run has ended", f"{run_id} is {phase or 'over'}.")
+    return found

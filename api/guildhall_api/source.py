@@ -58,7 +58,7 @@ class RunSource(Protocol):
         `follow` goes on until the container ends, or breaks off when it is quiet for long.
         """
 
-    async def get_run(self, namespace: str, name: str) -> Resource: ...
+    async def get(self, namespace: str, plural: str, name: str) -> Resource: ...
 
     async def create(
         self, namespace: str, plural: str, resource: Resource, *, dry_run: bool = False

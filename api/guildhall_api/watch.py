@@ -149,9 +149,9 @@ class KubernetesRuns:
             params["sinceTime"] = since
         return self._kube.stream(resources.core(namespace, "pods", pod, "log"), params, idle_seconds=LOG_IDLE_SECONDS)
 
-    async def get_run(self, namespace: str, name: str) -> Resource:
-        run: Resource = await self._kube.get(resources.custom(namespace, "runs", name))
-        return run
+    async def get(self, namespace: str, plural: str, name: str) -> Resource:
+        found: Resource = await self._kube.get(resources.custom(namespace, plural, name))
+        return found
 
     async def create(
         self, namespace: str, plural: str, resource: Resource, *, dry_run: bool = False

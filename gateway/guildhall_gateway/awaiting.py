@@ -22,7 +22,7 @@ _OPEN: Final = (
     " WHERE state = 'open' AND expires_at > :now AND (CAST(:run AS TEXT) = '' OR run = CAST(:run AS TEXT))"
     " ORDER BY asked_at LIMIT :most"
 )
-_QUESTIONS: Final = text("SELECT * FROM questions" + _OPEN)
+_QUESTIONS: Final = text("SELECT * FROM questions" + _OPEN)  # noqa: S608  constants
 _APPROVALS: Final = text(_APPROVAL.format(arguments=_LISTED) + _OPEN)
 _QUESTION: Final = text("SELECT * FROM questions WHERE run = :run AND id = :id")
 _ONE_APPROVAL: Final = text(_APPROVAL.format(arguments="arguments") + " WHERE run = :run AND approval_id = :id")
@@ -77,6 +77,7 @@ def _approval(row: Any, now: float) -> AwaitingApproval:
     over = row.state not in FINAL and now >= row.expires_at
     return AwaitingApproval(
         run=row.run, approval_id=row.approval_id, call_id=row.call_id, role=row.role, tool=row.tool,
-        effect=row.effect, arguments=row.arguments, arguments_bytes=row.arguments_bytes, arguments_hash=row.arguments_hash,
+        effect=row.effect, arguments=row.arguments, arguments_bytes=row.arguments_bytes,
+        arguments_hash=row.arguments_hash,
         state="expired" if over else row.state, asked_at=stamp(row.asked_at), expires_at=stamp(row.expires_at),
     )  # fmt: skip

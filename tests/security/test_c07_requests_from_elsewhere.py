@@ -1,14 +1,18 @@
 """Promise C7: paths that climb, other namespaces, other sites' pages and other Hosts get nowhere in the api."""
 
+import json
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from guildhall_api import interventions
 from guildhall_api.guard import host_allowed
+from guildhall_contracts.awaiting import AwaitingView
 from support.api_run import ADA, Api, api_over, pod_object, run_object, start_line, until
 from support.api_socket import served
 from support.kube_stub import KubeStub
+from support.waiting import approval, question
 
 Pair = tuple[KubeStub, Api]
 CANARY = "CANARY-OUTSIDE-5127"
@@ -106,12 +110,19 @@ async def test_another_namespace_is_refused_whether_the_run_exists_or_not(pair: 
 
 
 ACTS = [("/api/runs/team.fix/cancel", "{}"), ("/api/runs/team.fix/interrupt", '{"intent":"abort"}'),
-        ("/api/runs", '{"namespace":"team","spec":{"task":"x"}}')]  # fmt: skip
+        ("/api/runs", '{"namespace":"team","spec":{"task":"x"}}'),
+        ("/api/answer", '{"run":"team.fix","questionId":"q1","text":"yes"}'),
+        ("/api/approvals", json.dumps({"run": "team.fix", "approvalId": "a1", "argumentsHash": "c" * 64,
+                                       "decision": "approve"}))]  # fmt: skip
 
 
 @pytest.mark.parametrize(("path", "body"), ACTS)
-async def test_mt03_other_sites_pages_start_and_stop_nothing(pair: Pair, path: str, body: str) -> None:
+async def test_mt03_other_sites_pages_start_stop_answer_and_approve_nothing(
+    pair: Pair, path: str, body: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     stub, api = pair
+    monkeypatch.setattr(interventions, "VERDICT_WAIT_SECONDS", 0)
+    api.gateway.waits = AwaitingView(questions=[question()], approvals=[approval()])
     forged: list[dict[str, str]] = [
         {"Content-Type": "text/plain", "Origin": "http://evil.example"},
         {"Content-Type": "text/plain"},

@@ -5,8 +5,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from guildhall_api import interventions
+from guildhall_contracts.awaiting import AwaitingView
 from support.api_run import Api, api_over, pod_object, run_object, start_line, until
 from support.kube_stub import KubeStub
+from support.waiting import HASH, approval, question
 
 Pair = tuple[KubeStub, Api]
 NAMED: list[tuple[dict[str, Any], tuple[str, str]]] = [
@@ -102,3 +105,30 @@ async def test_a_cluster_that_cannot_answer_lets_nobody_in(pair: Pair) -> None:
     answer = await api.http.get("/api/runs/team.fix")
     assert answer.status_code == 503
     assert "Fix it" not in answer.text
+
+
+PEOPLE = [
+    ("GET", "/api/questions?run=team.fix", {"get": "runs"}), ("GET", "/api/approvals?run=team.fix", {"get": "runs"}),
+    ("POST", "/api/answer", {"create": "interventions"}), ("POST", "/api/approvals", {"create": "interventions"}),
+    ("POST", "/api/approvals", {"approve": "runs"}), ("POST", "/api/answer", {"get": "runs"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("method", "path", "needs"), PEOPLE, ids=lambda value: str(value))  # noqa: PLW0108
+async def test_acting_for_a_run_asks_the_cluster_about_the_act_and_the_run(
+    pair: Pair, method: str, path: str, needs: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub, api = pair
+    monkeypatch.setattr(interventions, "VERDICT_WAIT_SECONDS", 0)
+    api.gateway.waits = AwaitingView(questions=[question()], approvals=[approval()])
+    answer = {"questionId": "q1", "text": "yes"}
+    decision = {"approvalId": "a1", "argumentsHash": HASH, "decision": "approve"}
+    body = {"json": {"run": "team.fix"} | (answer if path == "/api/answer" else decision)} if method == "POST" else {}
+    stub.may = lambda _user, act: needs.get(act["verb"]) != act["resource"]
+    refused = await api.http.request(method, path, **body)  # type: ignore[arg-type]
+    assert (refused.status_code, stub.created) == (403, [])
+    stub.may = lambda _user, _act: True
+    api.services.auth._answers._entries.clear()
+    done = await api.http.request(method, path, **body)  # type: ignore[arg-type]
+    assert done.status_code in {200, 202}, "positive control"
+    assert [kind for kind, _, _ in stub.created] == (["interventions"] if method == "POST" else [])

@@ -16,6 +16,7 @@ from guildhall_api.identity import KubernetesIdentity
 from guildhall_api.kube import Access, Kube
 from guildhall_api.services import Services
 from guildhall_api.watch import KubernetesRuns
+from guildhall_contracts.awaiting import AwaitingView
 from guildhall_contracts.model_api import LedgerTotals, LedgerView
 from support.kube_stub import KubeStub
 
@@ -76,9 +77,10 @@ def pod_object(
 
 
 class FakeGateway:
-    """The gateway as the api sees it: blobs and a ledger, or silence."""
+    """The gateway as the api sees it: blobs, a ledger and what waits, or silence."""
 
     def __init__(self) -> None:
+        self.waits = AwaitingView()
         self.blobs: dict[str, bytes] = {}
         self.silent = False
 
@@ -91,6 +93,19 @@ class FakeGateway:
         if self.silent:
             raise GatewayUnavailable("silent")
         return self.blobs.get(sha256)
+
+    async def awaiting(self, run: str = "", identity: str = "") -> AwaitingView:
+        if self.silent:
+            raise GatewayUnavailable("silent")
+        state = "" if identity else "open"
+        return AwaitingView(
+            questions=[q for q in self.waits.questions if _is(q, run, q.id, identity, state)],
+            approvals=[a for a in self.waits.approvals if _is(a, run, a.approval_id, identity, state)],
+        )
+
+
+def _is(each: Any, run: str, own: str, identity: str, state: str) -> bool:
+    return (not run or each.run == run) and (not identity or own == identity) and (not state or each.state == state)
 
 
 def config_for(folder: Path, **changes: Any) -> Config:

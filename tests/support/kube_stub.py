@@ -61,6 +61,7 @@ class KubeStub:
         self.may: Callable[[str, Wire], bool] = lambda _user, _attributes: True
         self.reviews: list[Wire] = []
         self.refuse_create: tuple[int, str] | None = None
+        self.on_create: Callable[[str], Wire | None] = lambda _kind: None  # the status another puts on it at once
         self.gone_watches = 0
         self.hidden_changes: set[tuple[str, str]] = set()
         self.listable: defaultdict[tuple[str, str], asyncio.Event] = defaultdict(_set_event)
@@ -172,8 +173,9 @@ class KubeStub:
         dry = query.get("dryRun") == "All"
         self.created.append((kind, sent, dry))
         made = sent | {"metadata": metadata | {"name": name, "namespace": namespace, "uid": f"uid-{self._version}"}}
+        status = self.on_create(kind)
         if not dry:
-            await self.put(kind, made)
+            await self.put(kind, made | ({"status": status} if status else {}))
         return await self._json(writer, 201, made, 'Warning: 299 - "be careful"\r\n')
 
     async def _patch(self, kind: str, rest: list[str], found: Wire, sent: Wire, writer: asyncio.StreamWriter) -> None:

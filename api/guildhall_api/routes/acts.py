@@ -9,14 +9,15 @@ import yaml
 from fastapi import APIRouter, Query, Request, Response
 from guildhall_contracts.api import Accepted, CreatedRun, CreateRun, InterruptBody
 from guildhall_contracts.base import Record
-from guildhall_contracts.intervention import Interrupt, InterventionSpec, RunRef
+from guildhall_contracts.intervention import Interrupt
 from guildhall_contracts.run import RunSpec
 
+from guildhall_api import interventions
 from guildhall_api.kube import KubeError
 from guildhall_api.problems import Refused, from_cluster
 from guildhall_api.resources import API_VERSION, AUTHOR_ANNOTATION, Resource, run_id_of
 from guildhall_api.routes.answers import refusals
-from guildhall_api.services import FoundRun, find_run, named, services_of
+from guildhall_api.services import find_running, named, services_of
 from guildhall_api.source import Act
 
 router = APIRouter(tags=["acts"])
@@ -82,21 +83,18 @@ async def create_run(
     )  # fmt: skip
 
 
-async def _running(request: Request, run_id: str) -> FoundRun:
-    """A Run that has not ended. Raises Refused 404 or 409."""
-    found = await find_run(request, run_id, None)
-    if found.live is None or found.live.over:
-        raise Refused(409, "The Run has ended", f"{run_id} is {found.stored.summary.get('phase', 'over')}.")
-    return found
-
-
-@router.post("/api/runs/{run_id}/cancel", status_code=202, responses=refusals(404, 409, 422, 502, 503))
+@router.post(
+    "/api/runs/{run_id}/cancel",
+    status_code=202,
+    responses=refusals(404, 409, 422, 502, 503),
+    response_model_exclude_none=True,
+)
 async def cancel_run(request: Request, run_id: str, _body: Nothing) -> Accepted:
     """Ask for the Run's end: its calls are refused at once, its patch is kept."""
     services = services_of(request)
     namespace, name = named(run_id)
     await services.auth.allow(request, Act("patch", namespace, "runs", name))
-    found = await _running(request, run_id)
+    found = await find_running(request, run_id)
     try:
         await services.source.cancel_run(namespace, name, found.stored.uid)
     except KubeError as error:
@@ -104,24 +102,20 @@ async def cancel_run(request: Request, run_id: str, _body: Nothing) -> Accepted:
     return Accepted(id=found.stored.uid)
 
 
-@router.post("/api/runs/{run_id}/interrupt", status_code=202, responses=refusals(404, 409, 422, 502, 503))
+@router.post(
+    "/api/runs/{run_id}/interrupt",
+    status_code=202,
+    responses=refusals(404, 409, 422, 502, 503),
+    response_model_exclude_none=True,
+)
 async def interrupt_run(request: Request, run_id: str, body: InterruptBody) -> Accepted:
     """Speak to a running Run; shown as fact only when it returns as an event."""
     services = services_of(request)
-    namespace, name = named(run_id)
+    namespace, _ = named(run_id)
     if body.intent != "abort" and not body.message.strip():
         raise Refused(422, "The message is empty", "An inquiry and a redirection need a message.")
     person = await services.auth.allow(request, Act("create", namespace, "interventions"))
-    found = await _running(request, run_id)
-    spec = InterventionSpec(
-        run_ref=RunRef(name=name, uid=found.stored.uid), author=person.user[:256],
-        interrupt=Interrupt(intent=body.intent, message=body.message),
-    )  # fmt: skip
-    owner = {"apiVersion": API_VERSION, "kind": "Run", "name": name, "uid": found.stored.uid}
-    metadata = {"namespace": namespace, "generateName": f"{body.intent}-", "ownerReferences": [owner]}
-    resource = {"apiVersion": API_VERSION, "kind": "Intervention", "metadata": metadata, "spec": spec.to_wire()}
-    try:
-        made, _ = await services.source.create(namespace, "interventions", resource)
-    except KubeError as error:
-        raise from_cluster(error, f"interrupting {run_id}") from error
-    return Accepted(id=made["metadata"]["name"])
+    found = await find_running(request, run_id)
+    act = Interrupt(intent=body.intent, message=body.message)
+    resource = interventions.manifest(found, person, act, body.key)
+    return await interventions.create(services.source, resource, f"interrupting {run_id}")

@@ -1,7 +1,7 @@
 """Lists of Runs, one Run, and what a person needs to choose the next: the configuration."""
 
 import asyncio
-from typing import Annotated, Final, Literal
+from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
 from guildhall_contracts.api import Config as ConsoleConfig
@@ -19,13 +19,14 @@ from guildhall_api.problems import Refused
 from guildhall_api.records import ListFilter
 from guildhall_api.resources import Resource
 from guildhall_api.routes.answers import refusals
+from guildhall_api.routes.people import answering, approving
 from guildhall_api.services import FoundRun, Services, find_run, services_of
 from guildhall_api.source import Act, Person
 from guildhall_api.summaries import conditions_of, part, text
 
 router = APIRouter(tags=["runs"])
 
-_MAY: Final = {"cancel": ("patch", "runs"), "interrupt": ("create", "interventions")}
+May = Literal["cancel", "interrupt", "answer", "approve"]
 
 
 async def _namespaces(services: Services, person: Person, resource: str) -> list[str]:
@@ -129,15 +130,18 @@ def _conditions(found: FoundRun) -> list[Condition]:
     return conditions_of(found.live.resource)
 
 
-async def _may(request: Request, found: FoundRun) -> list[Literal["cancel", "interrupt", "answer", "approve"]]:
+def acts_of(namespace: str, name: str) -> dict[May, list[Act]]:
+    """What the cluster must allow for each thing a person may do to a Run."""
+    return {
+        "cancel": [Act("patch", namespace, "runs", name)], "interrupt": answering(namespace),
+        "answer": answering(namespace), "approve": approving(namespace, name),
+    }  # fmt: skip
+
+
+async def _may(request: Request, found: FoundRun) -> list[May]:
     if found.live is None or found.live.over:
         return []
-    services = services_of(request)
-    person = await services.auth.person(request)
-    acts: list[Literal["cancel", "interrupt", "answer", "approve"]] = []
-    for name in ("cancel", "interrupt"):
-        verb, resource = _MAY[name]
-        named = found.stored.name if resource == "runs" else ""
-        if await services.auth.may(person, Act(verb, found.stored.namespace, resource, named)):
-            acts.append("cancel" if name == "cancel" else "interrupt")
-    return acts
+    auth = services_of(request).auth
+    person = await auth.person(request)
+    wanted = acts_of(found.stored.namespace, found.stored.name)
+    return [name for name, acts in wanted.items() if all([await auth.may(person, act) for act in acts])]

@@ -135,7 +135,7 @@ async def test_one_run(pair: Pair) -> None:
     stub, api = pair
     detail = wire.RunDetail.model_validate((await api.http.get("/api/runs/team.fix")).json())
     assert detail.last_seq == 4
-    assert detail.may == ["cancel", "interrupt"]
+    assert detail.may == ["cancel", "interrupt", "answer", "approve"]
     assert detail.spec is not None
     stub.may = lambda _user, act: act["verb"] not in {"patch", "create"}
     api.services.auth._answers._entries.clear()
