@@ -1,5 +1,6 @@
 """The CRD chart, installed once for everybody: tests, the demo, and whoever was there before."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -9,6 +10,7 @@ from support.cluster import Cluster
 
 ROOT = Path(__file__).resolve().parents[2]
 HOME = "guildhall-system"
+LOCK = Path("/tmp/guildhall-tests-crds.lock")  # Helm refuses a second operation on one release
 
 
 def install_crds(cluster: Cluster) -> None:
@@ -19,7 +21,8 @@ def install_crds(cluster: Cluster) -> None:
     namespace = notes.get("meta.helm.sh/release-namespace", HOME)
     command = [str(cluster.bin / "helm"), "upgrade", "--install", release, str(ROOT / "charts" / "guildhall-crds")]
     environment = {**os.environ, "KUBECONFIG": str(cluster.kubeconfig)}
-    done = subprocess.run(
-        [*command, "-n", namespace, "--create-namespace"], env=environment, capture_output=True, text=True, check=False
-    )
+    command += ["-n", namespace, "--create-namespace"]
+    with LOCK.open("a") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
