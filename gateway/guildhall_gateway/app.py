@@ -169,10 +169,10 @@ async def _consume_approval(gateway: Gateway, request: Request, run: RunView) ->
 
 async def _ledger(gateway: Gateway, request: Request) -> Response:
     uid = request.path_params["uid"]
-    budget = await gateway.ledger.budget(uid)
-    if budget is None and gateway.source.run(uid) is None:
+    grant = await gateway.ledger.grant(uid)
+    if grant is None and gateway.source.run(uid) is None:
         raise Refused(refusal(404, "internal", "the ledger knows no such Run", retryable=False))
-    return _record(await gateway.ledger.view(uid, budget or gateway.no_budget))
+    return _record(await gateway.ledger.view(uid, grant.budget if grant else gateway.no_budget))
 
 
 async def _awaiting(gateway: Gateway, request: Request) -> Response:

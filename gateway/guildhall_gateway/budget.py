@@ -5,8 +5,9 @@ tokenizer and whatever text a workspace put into the prompt.
 """
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Literal
 
+from guildhall_contracts import limits
 from guildhall_contracts.guild import Budget
 from guildhall_contracts.model_api import AnyMessage, AssistantMessage, LedgerTotals, ModelRequest
 
@@ -34,6 +35,14 @@ class Scope:
     cost_micro_usd: int | None = None
     tokens: int | None = None
     steps: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Over:
+    """Why a call does not fit into a scope: which limit, and a sentence a person can act on."""
+
+    limit: Literal["steps", "tokens", "cost", "price"]
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,30 +101,64 @@ def dollars(micro_usd: int) -> str:
     return f"${value:.2f}" if micro_usd >= 100_000 or micro_usd == 0 else f"${value:.4f}"
 
 
-def over_budget(scope: Scope, totals: Totals, worst: Worst) -> str | None:
-    """Why a call does not fit into `scope`, as a sentence a person can act on; None when it fits."""
+def over_budget(scope: Scope, totals: Totals, worst: Worst) -> Over | None:
+    """Why a call does not fit into `scope`; None when it fits."""
     if scope.steps is not None and totals.calls + totals.calls_reserved + 1 > scope.steps:
-        return f"the budget of {scope.what} allows {scope.steps} model calls and all are used; raise budget.steps"
+        why = f"the budget of {scope.what} allows {scope.steps} model calls and all are used; raise budget.steps"
+        return Over("steps", why)
     left = None if scope.tokens is None else scope.tokens - totals.tokens - totals.output - totals.tokens_reserved
     if left is not None and worst.tokens > left:
-        return (
+        why = (
             f"the next model call may take {worst.tokens} tokens, and {max(left, 0)} of the {scope.tokens} tokens of "
             f"{scope.what} are left; raise budget.tokens"
         )
-    if scope.cost_micro_usd is None:
-        return None
+        return Over("tokens", why)
+    return None if scope.cost_micro_usd is None else _too_dear(scope, scope.cost_micro_usd, totals, worst)
+
+
+def _too_dear(scope: Scope, limit: int, totals: Totals, worst: Worst) -> Over | None:
     if worst.micro_usd is None:
-        return (
+        why = (
             f"{scope.what} has a cost budget but the price of this model is unknown; remove budget.costMicroUSD "
             "(a token budget still binds) or use a model whose price is listed"
         )
-    money_left = scope.cost_micro_usd - totals.cost - totals.cost_reserved
-    if worst.micro_usd > money_left:
-        return (
-            f"the next model call may cost {dollars(worst.micro_usd)}, and {dollars(max(money_left, 0))} of the "
-            f"{dollars(scope.cost_micro_usd)} of {scope.what} are left; raise the cost budget"
-        )
-    return None
+        return Over("price", why)
+    left = limit - totals.cost - totals.cost_reserved
+    if worst.micro_usd <= left:
+        return None
+    why = (
+        f"the next model call may cost {dollars(worst.micro_usd)}, and {dollars(max(left, 0))} of the "
+        f"{dollars(limit)} of {scope.what} are left; raise the cost budget"
+    )
+    return Over("cost", why)
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """What a Run may spend: its frozen budget, raised so many times by a person, and whether one may be asked."""
+
+    frozen: Budget
+    raises: int = 0
+    attended: bool = False
+
+    @property
+    def budget(self) -> Budget:
+        """The limits as they are now: money and tokens once more for each raise; steps and seconds stay."""
+        cost, tokens, times = self.frozen.cost_micro_usd, self.frozen.tokens, 1 + self.raises
+        raised = {
+            "cost_micro_usd": None if cost is None else min(cost * times, limits.BUDGET_COST_MAX_MICRO_USD),
+            "tokens": None if tokens is None else min(tokens * times, limits.BUDGET_TOKENS_MAX_COUNT),
+        }
+        return self.frozen.model_copy(update=raised)
+
+    def stop(self, scope: Scope, over: Over) -> dict[str, str]:
+        """The detail of a refusal: `soft` where a person's answer can raise the Run's own limit, and by how much."""
+        own = scope.key.startswith("run:") and over.limit in ("cost", "tokens")
+        if not own or not self.attended or self.raises >= limits.BUDGET_RAISES_MAX_COUNT:
+            return {"stop": "hard", "limit": over.limit}
+        cost, tokens = self.frozen.cost_micro_usd, self.frozen.tokens
+        more = {"moreMicroUSD": cost, "moreTokens": tokens}
+        return {"stop": "soft", "limit": over.limit} | {key: str(value) for key, value in more.items() if value}
 
 
 def totals_view(totals: Totals, budget: Budget) -> LedgerTotals:

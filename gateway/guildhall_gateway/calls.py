@@ -27,7 +27,7 @@ from guildhall_contracts.model_api import (
 from pydantic import ValidationError
 
 from guildhall_gateway import metrics
-from guildhall_gateway.budget import Totals, scopes, totals_view, worst_case
+from guildhall_gateway.budget import Grant, Totals, scopes, totals_view, worst_case
 from guildhall_gateway.ledger import Claim, Ledger, Replay, Reserved
 from guildhall_gateway.ledger_rows import Outcome, day_of
 from guildhall_gateway.live import BROKEN, CANCELLED, STOPPING, UNUSABLE, LiveCall, Made, Rules, follow
@@ -62,7 +62,7 @@ class ModelCalls:
         self._live: dict[tuple[str, str], LiveCall] = {}
         self._starting: set[tuple[str, str]] = set()
 
-    async def start(self, run: RunView, budget: Budget, request: ModelRequest) -> LiveCall | ModelReply:
+    async def start(self, run: RunView, grant: Grant, request: ModelRequest) -> LiveCall | ModelReply:
         """The call, being made, or its stored reply. Raises Refused."""
         digest = sha256_hex(request.model_dump_json().encode("utf-8", "surrogatepass"))
         key = (run.uid, request.call_id)
@@ -74,22 +74,22 @@ class ModelCalls:
             raise Refused(refusal(409, "llm_unavailable", text, retry_after_seconds=1.0))
         self._starting.add(key)
         try:
-            return await self._begin(run, budget, request, digest)
+            return await self._begin(run, grant, request, digest)
         finally:
             self._starting.discard(key)
 
-    async def _begin(self, run: RunView, budget: Budget, request: ModelRequest, digest: str) -> LiveCall | ModelReply:
+    async def _begin(self, run: RunView, grant: Grant, request: ModelRequest, digest: str) -> LiveCall | ModelReply:
         provider = self._provider(request)
         pricing = provider.pricing(request)  # the one that is promised by; a list that changes meanwhile is not asked
         worst = worst_case(request, pricing)
-        payers = scopes(run.uid, run.namespace, day_of(self._clock()), budget, self._rules.shared)
-        answer = await self._ledger.reserve(run.uid, Claim(request, digest, payers, worst), self._clock())
+        payers = scopes(run.uid, run.namespace, day_of(self._clock()), grant.budget, self._rules.shared)
+        answer = await self._ledger.reserve(run.uid, Claim(request, digest, payers, worst, grant), self._clock())
         if isinstance(answer, Replay):
-            return await self._replayed(run, budget, answer.reply)
+            return await self._replayed(run, grant.budget, answer.reply)
         if not isinstance(answer, Reserved):
             self._settled(run.uid)
             raise Refused(answer)
-        live = LiveCall(run.uid, request, digest, provider, pricing, answer, budget)
+        live = LiveCall(run.uid, request, digest, provider, pricing, answer, grant.budget)
         self._live[run.uid, request.call_id] = live
         live.asking = asyncio.create_task(self._made(live))
         live.task = asyncio.create_task(self._perform(live, live.asking))

@@ -3,20 +3,19 @@
 import asyncio
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from guildhall_contracts.guild import DEFAULT_BUDGET, Budget, resolved_budget
+from guildhall_contracts.guild import DEFAULT_BUDGET
 from guildhall_contracts.model_api import LedgerTotals, ModelReply, ModelRequest
 from guildhall_contracts.run import Awaiting
 
 from guildhall_gateway.approval_store import ApprovalStore
 from guildhall_gateway.awaiting import AwaitingBoard
 from guildhall_gateway.blobs import Blobs
-from guildhall_gateway.budget import totals_view
+from guildhall_gateway.budget import Grant, totals_view
 from guildhall_gateway.calls import ModelCalls
 from guildhall_gateway.config import Config
 from guildhall_gateway.courier import Courier, Desk
@@ -33,19 +32,10 @@ from guildhall_gateway.usage import UsageWriter
 
 log = logging.getLogger(__name__)
 
-BUDGETS_KEPT_MAX_COUNT: Final = 4_096
 SWEEP_SECONDS: Final = 5.0
 READY_CHECK_SECONDS: Final = 0.2
 STOP_GRACE_SECONDS: Final = 20.0
 CLEAN_AGAIN_SECONDS: Final = 5.0
-
-
-def budget_of(run: RunView, source: RunSource) -> Budget | None:
-    """The budget a Run's spec and its Guild give; None while the Guild is not seen."""
-    if run.guild_ref is None:
-        return resolved_budget(run.budget, run.inline_defaults)
-    guild = source.guild(run.namespace, run.guild_ref)
-    return None if guild is None else resolved_budget(run.budget, guild.defaults)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +71,7 @@ class Gateway:
         self.courier = Courier(Desk(self.inbox, self.questions, self.approvals), source, sink, self._person_waits)
         rules = Rules(tuple(config.models.allow), config.budgets, timeouts or Timeouts())
         self.calls = ModelCalls(self.ledger, Providers(config).find, rules, self._settled, clock)
-        self._budgets: OrderedDict[str, Budget] = OrderedDict()
+        self._spenders: set[str] = set()  # Runs that made calls while this gateway ran, until they are over
         self._over: asyncio.Queue[str] = asyncio.Queue()
         self._over_seen: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
@@ -121,31 +111,31 @@ class Gateway:
 
     async def start_call(self, run: RunView, request: ModelRequest) -> LiveCall | ModelReply:
         """A model call of a Run. Raises Refused."""
-        call = await self.calls.start(run, await self.budget(run), request)
+        call = await self.calls.start(run, await self.grant(run), request)
+        self._spenders.add(run.uid)
         now = self.source.run(run.uid)
         if now is None or now.cancelled or now.finished:
             self.calls.cut(run.uid)  # it was cancelled while we reserved
         return call
 
-    async def budget(self, run: RunView) -> Budget:
-        """The Run's budget, frozen when first needed. Raises Refused while its Guild is not seen."""
-        kept = self._budgets.get(run.uid) or await self.ledger.budget(run.uid)
+    async def grant(self, run: RunView) -> Grant:
+        """What the Run may spend: the budget its snapshot has, recorded at its first call, and a person's raises.
+
+        Raises Refused while the operator's record of it is not seen.
+        """
+        kept = await self.ledger.grant(run.uid)
         if kept is None:
-            wanted = budget_of(run, self.source)
-            if wanted is None:
-                raise Refused(lagging(f"Guild '{run.guild_ref}'"))
-            kept = await self.ledger.freeze_budget(run.uid, run.namespace, run.name, wanted, self.clock())
-        self._budgets[run.uid] = kept
-        while len(self._budgets) > BUDGETS_KEPT_MAX_COUNT:
-            self._budgets.popitem(last=False)
-        return kept
+            if run.budget is None:
+                raise Refused(lagging("the budget in this Run's status"))
+            kept = await self.ledger.freeze_budget(run.uid, run.namespace, run.name, run.budget, self.clock())
+        return replace(kept, attended=run.attended)
 
     async def _figures(self, run: RunView) -> tuple[LedgerTotals, Awaiting]:
-        budget = self._budgets.get(run.uid) or await self.ledger.budget(run.uid) or self.no_budget
+        grant = await self.ledger.grant(run.uid)
         over = run.finished
         questions = 0 if over else await self.questions.open_count(run.uid, self.clock())
         approvals = 0 if over else await self.approvals.open_count(run.uid)
-        totals = totals_view(await self.ledger.totals(run.uid), budget)
+        totals = totals_view(await self.ledger.totals(run.uid), grant.budget if grant else self.no_budget)
         return totals, Awaiting(questions=questions, approvals=approvals)
 
     def _person_waits(self, run: str) -> None:
@@ -164,13 +154,14 @@ class Gateway:
             self.calls.cut(view.uid, CANCELLED)
         if change == "gone":
             self.usage.forget(view.uid)
-            self._budgets.pop(view.uid, None)
+            self._spenders.discard(view.uid)
             self._over_seen.discard(view.uid)
             self._over.put_nowait(view.uid)
         elif view.finished and view.uid not in self._over_seen:
             self._over_seen.add(view.uid)
-            if self._budgets.pop(view.uid, None) is not None or view.awaits:
+            if view.uid in self._spenders or view.awaits:
                 self.usage.changed(view.uid, now=True)
+            self._spenders.discard(view.uid)
             self._over.put_nowait(view.uid)
 
     async def _clean(self) -> None:

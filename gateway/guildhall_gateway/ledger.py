@@ -5,7 +5,7 @@ Every pay of a call updates the rows of its scopes in one fixed order, each unde
 
 import json
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from guildhall_contracts import limits
@@ -14,7 +14,7 @@ from guildhall_contracts.guild import Budget
 from guildhall_contracts.model_api import LedgerCall, LedgerView, ModelReply, ModelRequest
 from sqlalchemy import Connection, RowMapping, text
 
-from guildhall_gateway.budget import Scope, Totals, Worst, over_budget, totals_view
+from guildhall_gateway.budget import Grant, Scope, Totals, Worst, over_budget, totals_view
 from guildhall_gateway.ledger_rows import (
     BUDGET,
     CALLS_OF,
@@ -30,6 +30,7 @@ from guildhall_gateway.ledger_rows import (
     RESERVE,
     SETTLE,
     Outcome,
+    granted,
     limits_of,
     lost,
     public_call,
@@ -54,6 +55,7 @@ class Claim:
     digest: str
     scopes: tuple[Scope, ...]
     worst: Worst
+    grant: Grant = field(default_factory=lambda: Grant(Budget()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +97,11 @@ class Ledger:
         if was_refused:
             connection.execute(DROP_REFUSED, key)
         attempt = 1 if newest is None else int(newest["attempt"]) + (not was_refused)
-        too_dear = _promise(connection, claim.scopes, claim.worst)
+        too_dear = _promise(connection, claim)
         connection.execute(INSERT, key | self._row(claim, attempt, now, too_dear))
-        return _no(402, "budget_exhausted", too_dear) if too_dear else Reserved(attempt, claim.worst)
+        return too_dear or Reserved(attempt, claim.worst)
 
-    def _row(self, claim: Claim, attempt: int, now: float, too_dear: str | None) -> dict[str, Any]:
+    def _row(self, claim: Claim, attempt: int, now: float, too_dear: Refusal | None) -> dict[str, Any]:
         return {
             "attempt": attempt,
             "role": claim.request.role,
@@ -199,19 +201,20 @@ class Ledger:
         await self._store.write(lambda connection: connection.execute(delete, {"run": run}))
         return True
 
-    async def freeze_budget(self, run: str, namespace: str, name: str, budget: Budget, now: float) -> Budget:
-        """The budget first recorded for a Run; later changes of its Guild do not move it."""
+    async def freeze_budget(self, run: str, namespace: str, name: str, budget: Budget, now: float) -> Grant:
+        """The budget first recorded for a Run; nothing but a person's answers moves it from then on."""
         row = {"uid": run, "namespace": namespace, "name": name, "budget": json.dumps(budget.to_wire()), "now": now}
 
-        def work(connection: Connection) -> str:
+        def work(connection: Connection) -> Grant:
             connection.execute(FREEZE, row)
-            return str(connection.execute(BUDGET, {"run": run}).scalar_one())
+            return granted(connection.execute(BUDGET, {"run": run}).mappings().one())
 
-        return Budget.model_validate_json(await self._store.write(work))
+        return await self._store.write(work)
 
-    async def budget(self, run: str) -> Budget | None:
-        body = await self._store.read(lambda connection: connection.execute(BUDGET, {"run": run}).scalar())
-        return None if body is None else Budget.model_validate_json(body)
+    async def grant(self, run: str) -> Grant | None:
+        """What was recorded for a Run; None before its first call."""
+        row = await self._store.read(lambda connection: connection.execute(BUDGET, {"run": run}).mappings().first())
+        return None if row is None else granted(row)
 
     async def calls(self, run: str) -> list[LedgerCall]:
         """The last calls of a Run, oldest first."""
@@ -235,17 +238,20 @@ def _replay(connection: Connection, newest: RowMapping, digest: str) -> Replay |
     return Replay(ModelReply.model_validate_json(body))
 
 
-def _promise(connection: Connection, payers: tuple[Scope, ...], worst: Worst) -> str | None:
-    """Add `worst` to every scope; when one has no room, take it back from those before and say why."""
+def _promise(connection: Connection, claim: Claim) -> Refusal | None:
+    """Add the worst case to every scope; when one has no room, take it back from those before and say why."""
+    worst = claim.worst
     done: list[Scope] = []
-    for scope in payers:
+    for scope in claim.scopes:
         if _has_room(connection, scope, worst):
             done.append(scope)
             continue
         for earlier in done:
             connection.execute(SETTLE, settlement(earlier.key, worst, None))
-        totals = totals_in(connection, scope.key)
-        return over_budget(scope, totals, worst) or f"{scope.what} has no room for another call"
+        over = over_budget(scope, totals_in(connection, scope.key), worst)
+        if over is None:
+            return _no(402, "budget_exhausted", f"{scope.what} has no room for another call", detail={"stop": "hard"})
+        return _no(402, "budget_exhausted", over.why, detail=claim.grant.stop(scope, over))
     return None
 
 

@@ -1,14 +1,16 @@
-"""The ledger's SQL and the translation of its rows. Pure but for `totals_in`, which reads one row."""
+"""The ledger's SQL and the translation of its rows. Pure but for `totals_in` and `raise_budget`."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final, Literal
 
+from guildhall_contracts import limits
 from guildhall_contracts.errors import ErrorKind
+from guildhall_contracts.guild import Budget
 from guildhall_contracts.model_api import CallUsage, LedgerCall, ModelReply
 from sqlalchemy import Connection, RowMapping, text
 
-from guildhall_gateway.budget import Scope, Totals, Worst
+from guildhall_gateway.budget import Grant, Scope, Totals, Worst
 from guildhall_gateway.prices import TokenCount
 
 NO_LIMIT: Final = 2**62
@@ -47,11 +49,12 @@ CLOSE: Final = text(
 ONE: Final = text("SELECT * FROM calls WHERE run = :run AND call_id = :call_id AND attempt = :attempt")
 KEEP_REPLY: Final = text("INSERT INTO replies (run, call_id, body) VALUES (:run, :call_id, :body)")
 CALLS_OF: Final = text("SELECT * FROM calls WHERE run = :run ORDER BY started_at DESC, attempt DESC LIMIT :limit")
-BUDGET: Final = text("SELECT budget FROM runs WHERE uid = :run")
+BUDGET: Final = text("SELECT budget, raises FROM runs WHERE uid = :run")
 FREEZE: Final = text(
-    "INSERT INTO runs (uid, namespace, name, budget, first_seen)"
-    " VALUES (:uid, :namespace, :name, :budget, :now) ON CONFLICT (uid) DO NOTHING"
+    "INSERT INTO runs (uid, namespace, name, budget, first_seen, raises)"
+    " VALUES (:uid, :namespace, :name, :budget, :now, 0) ON CONFLICT (uid) DO NOTHING"
 )
+RAISE: Final = text("UPDATE runs SET raises = raises + 1 WHERE uid = :run AND raises < :most")
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +105,16 @@ def settlement(scope: str, worst: Worst, outcome: Outcome | None) -> dict[str, A
         "cost": (outcome.cost or 0) if outcome else 0,
         "unpriced": int(called and outcome is not None and outcome.cost is None),
     }
+
+
+def granted(row: RowMapping) -> Grant:
+    return Grant(Budget.model_validate_json(row["budget"]), int(row["raises"]))
+
+
+def raise_budget(connection: Connection, run: str) -> bool:
+    """Part of the transaction that takes a person's answer, so that one answer raises once; False over the bound."""
+    values = {"run": run, "most": limits.BUDGET_RAISES_MAX_COUNT}
+    return connection.execute(RAISE, values).rowcount == 1
 
 
 def lost(row: RowMapping) -> Outcome:

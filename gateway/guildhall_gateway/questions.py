@@ -6,10 +6,11 @@ Guards against two answers to one question: taking the answer and telling its ex
 import json
 from typing import Any, Final, Literal
 
-from guildhall_contracts.model_api import AskedItem, MailboxItem
+from guildhall_contracts.model_api import BUDGET_CONTINUE, AskedItem, MailboxItem
 from sqlalchemy import Connection, text
 
 from guildhall_gateway.inbox import Inbox
+from guildhall_gateway.ledger_rows import raise_budget
 from guildhall_gateway.mailbox import FULL, Turned
 from guildhall_gateway.store import Store
 
@@ -67,7 +68,7 @@ class Questions:
     async def answer(self, run: str, item: MailboxItem, inbox: Inbox, now: float) -> Turned | None:
         """Take the answer in `item` and put it into the Run's box, both or neither; None, or why not."""
         assert item.answer is not None  # noqa: S101  the caller looked
-        question = item.answer.question_id
+        question, said = item.answer.question_id, item.answer.text.strip().lower()
         values = {"run": run, "id": question, "author": item.author, "now": now}
 
         def work(connection: Connection) -> Turned | None:
@@ -76,6 +77,8 @@ class Questions:
                 return _TURNED[None if row is None else standing(row, now)]
             if inbox.put(connection, run, item) == "full":
                 raise _UndeliverableError
+            if said == BUDGET_CONTINUE and _row(connection, run, question).kind == "budget":
+                raise_budget(connection, run)
             return None
 
         try:

@@ -1,10 +1,10 @@
-"""The few facts the gateway keeps of Runs, their pods, Guilds and Interventions, and the protocol that gives them.
+"""The few facts the gateway keeps of Runs, pods, Guilds, Interventions and Connections, and the protocol giving them.
 
 Parsing is total: an object of any shape gives a view or None, so that one broken Run cannot deafen the gateway.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
 from guildhall_contracts.guild import Budget
@@ -18,7 +18,9 @@ _FINISHED = ("True", "False")
 class RunView:
     """A Run as the gateway needs it. `pod_uid` is the last attempt's; None before the operator recorded it.
 
-    `awaits`: its status says that questions or approvals are open."""
+    `budget`: the one the operator froze with the snapshot; None before. `attended`: a person may be asked.
+    `awaits`: its status says that questions or approvals are open. `guild`: one written into the Run; `guild_digest`:
+    that of the Guild the operator froze for it."""
 
     uid: str
     namespace: str
@@ -29,10 +31,13 @@ class RunView:
     pod_uid: str | None = None
     stored_seq: int = 0
     resend_from: int | None = None
-    guild_ref: str | None = None
     budget: Budget | None = None
-    inline_defaults: Budget | None = None
+    attended: bool = True
     awaits: bool = False
+    private: bool = False
+    guild_ref: str | None = None
+    guild: dict[str, Any] | None = None
+    guild_digest: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +55,26 @@ class PodView:
 
 @dataclass(frozen=True, slots=True)
 class GuildView:
-    """A Guild's name and its default budget."""
+    """A Guild as it stands now: its default budget, and its spec as it was found."""
 
     uid: str
     namespace: str
     name: str
     defaults: Budget | None = None
+    spec: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionView:
+    """A Connection as it was found; `ready` and `since` are what its status says of its condition."""
+
+    uid: str
+    namespace: str
+    name: str
+    generation: int
+    spec: dict[str, Any]
+    ready: str | None = None
+    since: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +90,7 @@ class InterventionView:
     state: str | None = None
 
 
-AnyView = RunView | PodView | GuildView | InterventionView
+AnyView = RunView | PodView | GuildView | InterventionView | ConnectionView
 Change = Literal["set", "gone"]
 Listener = Callable[[Change, AnyView], None]
 
@@ -89,6 +108,8 @@ class RunSource(Protocol):
 
     def runs(self) -> list[RunView]: ...
 
+    def connections(self) -> list[ConnectionView]: ...
+
     def subscribe(self, listener: Listener) -> None: ...
 
     def healthy(self) -> bool: ...
@@ -97,11 +118,19 @@ class RunSource(Protocol):
 
 
 class StatusSink(Protocol):
-    """The two statuses the gateway writes. Raises OSError when the write did not happen."""
+    """The three statuses the gateway writes. Raises OSError when the write did not happen."""
 
     async def write_run(self, run: RunView, status: dict[str, Any]) -> None: ...
 
     async def write_intervention(self, item: InterventionView, status: dict[str, Any]) -> None: ...
+
+    async def write_connection(self, item: ConnectionView, status: dict[str, Any]) -> None: ...
+
+
+class SecretSource(Protocol):
+    """Reads one Secret: its decoded values, or None where it is not there or may not be read. Raises OSError."""
+
+    async def secret(self, namespace: str, name: str) -> dict[str, bytes] | None: ...
 
 
 def _dict(value: Any) -> dict[str, Any]:
@@ -153,7 +182,6 @@ def parse_run(item: Any) -> RunView | None:
     attempts = _list(status.get("attempts"))
     last = _dict(attempts[-1]) if attempts else {}
     archive = _dict(status.get("archive"))
-    inline = spec.get("guild")
     return RunView(
         uid=uid,
         namespace=namespace,
@@ -164,10 +192,13 @@ def parse_run(item: Any) -> RunView | None:
         pod_uid=None if last.get("endTime") else _text(last.get("podUid")),
         stored_seq=_count(archive.get("storedSeq")),
         resend_from=_count(archive.get("resendFrom")) or None,
-        guild_ref=_text(_dict(spec.get("guildRef")).get("name")),
-        budget=_budget(spec.get("budget")),
-        inline_defaults=_budget(_dict(inline).get("defaults")),
+        budget=_budget(status.get("budget")),
+        attended=spec.get("mode") != "scheduled",
         awaits=any(_count(number) for number in _dict(status.get("awaiting")).values()),
+        private=spec.get("private") is True,
+        guild_ref=_text(_dict(spec.get("guildRef")).get("name")),
+        guild=spec.get("guild") if isinstance(spec.get("guild"), dict) else None,
+        guild_digest=_text(status.get("guildDigest")),
     )
 
 
@@ -193,12 +224,32 @@ def parse_pod(item: Any) -> PodView | None:
 
 
 def parse_guild(item: Any) -> GuildView | None:
-    """A Guild's defaults."""
+    """A Guild whose spec is not yet believed."""
     found = _identity(item)
     if found is None:
         return None
     _, uid, namespace, name = found
-    return GuildView(uid, namespace, name, _budget(_dict(item.get("spec")).get("defaults")))
+    spec = _dict(item.get("spec"))
+    return GuildView(uid, namespace, name, _budget(spec.get("defaults")), spec)
+
+
+def parse_connection(item: Any) -> ConnectionView | None:
+    """A Connection whose spec is not yet believed."""
+    found = _identity(item)
+    if found is None:
+        return None
+    meta, uid, namespace, name = found
+    conditions = [_dict(one) for one in _list(_dict(item.get("status")).get("conditions"))]
+    ready = next((one for one in conditions if one.get("type") == "Ready"), {})
+    return ConnectionView(
+        uid=uid,
+        namespace=namespace,
+        name=name,
+        generation=_count(meta.get("generation")),
+        spec=_dict(item.get("spec")),
+        ready=_text(ready.get("status")),
+        since=_text(ready.get("lastTransitionTime")) or "",
+    )
 
 
 def parse_intervention(item: Any) -> InterventionView | None:

@@ -45,7 +45,7 @@ def _complete(connection: Connection) -> None:
                 connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {declared}")
 
 
-MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (METADATA.create_all, _complete)
+MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (METADATA.create_all, _complete, _complete, _complete)
 """Step n brings version n to n+1; steps are appended, never changed."""
 
 
@@ -137,7 +137,7 @@ class Store:
 
     async def runs_with_content(self) -> list[str]:
         """Uids of Runs of which replies, blobs, items, questions or approvals are kept."""
-        tables = ("replies", "blobs", "inbox", "questions", "approvals")
+        tables = ("replies", "blobs", "inbox", "questions", "approvals", "frozen_guilds", "tool_calls")
         query = text(" UNION ".join(f"SELECT run FROM {table}" for table in tables))  # noqa: S608  constants
         return await self.read(lambda connection: [str(row.run) for row in connection.execute(query)])
 

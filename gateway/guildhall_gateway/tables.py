@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, String, Tab
 Face = Literal["server-only", "public"]
 
 METADATA: Final = MetaData()
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 4
 
 
 def _table(name: str, face: Face, *columns: Column[object], public: tuple[str, ...] = ()) -> Table:
@@ -39,6 +39,7 @@ RUNS: Final = _table(
     Column("name", String(253), nullable=False),
     Column("budget", Text, nullable=False),
     Column("first_seen", Float, nullable=False),
+    Column("raises", Integer, nullable=False, server_default="0"),
 )
 
 TOTALS: Final = _table(
@@ -169,4 +170,33 @@ BLOBS: Final = _table(
     Column("sha256", String(64), primary_key=True),
     Column("size", BigInteger, nullable=False),
     public=("sha256", "size"),
+)
+
+FROZEN_GUILDS: Final = _table(
+    "frozen_guilds",
+    "server-only",
+    Column("run", String(64), primary_key=True),
+    Column("body", Text, nullable=False),
+)
+
+CONNECTION_PINS: Final = _table(
+    "connection_pins",
+    "server-only",
+    Column("connection", String(64), primary_key=True),
+    Column("body", Text, nullable=False),
+)
+
+TOOL_CALLS: Final = _table(
+    "tool_calls",
+    "server-only",
+    Column("run", String(64), primary_key=True),
+    Column("call_id", String(64), primary_key=True),
+    Column("request_sha256", String(64), nullable=False),
+    Column("role", String(40), nullable=False),
+    Column("tool", String(64), nullable=False),
+    Column("approval_id", String(64), nullable=False),
+    Column("state", String(16), nullable=False),
+    Column("owner", String(64), nullable=False),
+    Column("result", Text, nullable=False),
+    Column("started_at", Float, nullable=False),
 )

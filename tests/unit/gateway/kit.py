@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import httpx
-from guildhall_contracts.guild import Budget
+from guildhall_contracts.guild import DEFAULT_BUDGET, Budget
 from guildhall_gateway.__main__ import Server, server
 from guildhall_gateway.app import make_app
 from guildhall_gateway.config import Config
@@ -61,7 +61,7 @@ class Cluster(ViewCache):
             name=f"name-{uid}",
             attempt=1,
             pod_uid=f"pod-{uid}",
-            budget=Budget(**budget) if budget else None,
+            budget=Budget(**budget) if budget else DEFAULT_BUDGET,
             **fields,
         )
         pod = PodView(f"pod-{uid}", "team", f"podname-{uid}", run=uid, attempt=1, phase="Running", ips=(ip,))

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from guildhall_contracts import limits
+from guildhall_contracts.guild import Budget
 from guildhall_contracts.model_api import AnyLine, FailureLine, ModelRequest, ReplyLine, ToolCall
 from guildhall_gateway.calls import _cut
 from guildhall_gateway.ledger_rows import Outcome
@@ -16,7 +17,7 @@ from guildhall_gateway.providers.base import ProviderReply
 from guildhall_gateway.runs import RunView
 from unit.gateway import kit
 
-RUN = RunView("run-1", "team", "name-run-1")
+RUN = RunView("run-1", "team", "name-run-1", budget=Budget())
 
 
 async def begun(served: kit.Served, call_id: str = "c1") -> LiveCall:

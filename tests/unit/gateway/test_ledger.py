@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from guildhall_contracts.guild import Budget
 from guildhall_contracts.model_api import LedgerTotals, ModelReply, ModelRequest
-from guildhall_gateway.budget import Scope, Totals, Worst, scopes
+from guildhall_gateway.budget import Grant, Scope, Totals, Worst, scopes
 from guildhall_gateway.config import Budgets
 from guildhall_gateway.ledger import Claim, Ledger, Replay, Reserved
 from guildhall_gateway.ledger_rows import Outcome
@@ -139,7 +139,7 @@ async def test_a_failed_call_gives_back_what_was_not_used_and_may_be_tried_again
 async def test_a_frozen_budget_stays(store: Store) -> None:
     ledger = Ledger(store)
     first = await ledger.freeze_budget(RUN, "team", "name", Budget(steps=3), 1.0)
-    assert await ledger.freeze_budget(RUN, "team", "name", Budget(steps=300), 2.0) == first == Budget(steps=3)
+    assert await ledger.freeze_budget(RUN, "team", "name", Budget(steps=300), 2.0) == first == Grant(Budget(steps=3))
 
 
 async def test_replies_are_deleted_when_a_run_is_over(store: Store) -> None:

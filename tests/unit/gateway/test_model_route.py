@@ -12,7 +12,7 @@ import pytest
 from guildhall_contracts.guild import Budget
 from guildhall_contracts.model_api import ModelRequest
 from guildhall_gateway.live import Timeouts
-from guildhall_gateway.runs import GuildView, RunView
+from guildhall_gateway.runs import RunView
 from unit.gateway import kit
 
 SLOW = {"reply": {"text": "late"}, "delaySeconds": 0.4, "usage": {"tokens": 10, "outputTokens": 2}}
@@ -111,7 +111,7 @@ async def test_a_reader_too_slow_for_the_text_still_gets_the_reply(tmp_path: Pat
     kit.scenario(tmp_path, "hi", [{"reply": {"text": text}}])
     async with kit.serve(tmp_path) as served:
         served.cluster.add_run()
-        call = await served.gateway.start_call(RunView("run-1", "team", "name-run-1"), asked())
+        call = await served.gateway.start_call(RunView("run-1", "team", "name-run-1", budget=Budget()), asked())
         lines = served.gateway.calls.follow(call)  # type: ignore[arg-type]
         await anext(lines)
         await kit.until(lambda: not served.gateway.calls.busy())
@@ -197,15 +197,16 @@ async def test_cached_tokens_add_up_over_turns_and_roles(tmp_path: Path) -> None
         assert reply["totals"]["costMicroUSD"] == 6 * 2_100
 
 
-async def test_a_guilds_defaults_bind_and_stay_as_they_were_at_the_first_call(tmp_path: Path) -> None:
+async def test_the_budget_is_the_one_of_the_snapshot_and_stays_as_it_was_at_the_first_call(tmp_path: Path) -> None:
     kit.scenario(tmp_path, "hi", [kit.SAY_HI])
     async with kit.serve(tmp_path) as served:
-        served.cluster.add_run(guild_ref="g")
+        served.cluster.add_run()
+        served.cluster.change_run(budget=None)
         status, kind, _ = await refused(served, kit.request("c1"))
-        assert (status, kind) == (503, "llm_unavailable"), "nothing is spent before the budget is known"
-        served.cluster.tell("set", GuildView("u", "team", "g", Budget(steps=2)))
+        assert (status, kind) == (503, "llm_unavailable"), "nothing is spent before the operator's record is seen"
+        served.cluster.change_run(budget=Budget(steps=2))
         await served.model(kit.request("c1"))
-        served.cluster.tell("set", GuildView("u", "team", "g", Budget(steps=100)))
+        served.cluster.change_run(budget=Budget(steps=100))
         await served.model(kit.request("c2"))
         assert (await refused(served, kit.request("c3")))[1] == "budget_exhausted"
 

@@ -271,7 +271,7 @@ def test_when_a_run_is_over(status: dict[str, Any], finished: bool) -> None:
 def test_a_deleted_run_is_over_and_a_broken_budget_allows_nothing() -> None:
     item = run_object("r")
     item["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
-    item["spec"]["budget"] = {"steps": "many"}
+    item["status"]["budget"] = {"steps": "many"}
     view = parse_run(item)
     assert view is not None
     assert view.finished
