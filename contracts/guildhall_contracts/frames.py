@@ -65,20 +65,29 @@ class HelloRequest(Request):
 
 
 class ReadRequest(PathRequest):
-    """Bytes `offset .. offset+limit` of a regular file; the result carries the size of the whole."""
+    """Bytes `offset .. offset+limit` of a regular file; the result carries the size of the whole.
+
+    With `line`, `offset` counts from the first byte of that line, and the result says how many lines the file has when
+    its end is not far: a line behind the last gives no bytes.
+    """
 
     op: Literal["read"] = "read"
     offset: int = Field(0, ge=0)
     limit: int = Field(limits.FRAME_DATA_MAX_BYTES, ge=1, le=limits.FRAME_DATA_MAX_BYTES)
+    line: int | None = Field(None, ge=1, le=2**53 - 1)
 
 
 class WriteRequest(PathRequest):
-    """Atomic whole-file write; keeps the mode of an existing file; `mustCreate` refuses an existing one."""
+    """Atomic whole-file write; keeps the mode of an existing file; `mustCreate` refuses an existing one.
+
+    With `text`, `data` is UTF-8 and takes the form of the file it replaces: byte order mark, UTF-16, CRLF.
+    """
 
     op: Literal["write"] = "write"
     data: Base64Data
     must_create: bool = False
     make_parents: bool = True
+    text: bool = False
     expect_sha256: Sha256 | None = None
 
 
@@ -142,6 +151,14 @@ class ExecRequest(Request):
     tail_bytes: int = Field(limits.COMMAND_OUTPUT_TAIL_BYTES, ge=0, le=256 * 1024)
 
 
+class JobsRequest(Request):
+    """The background commands of the server's life, or one of them with its output; `stop` ends that one first."""
+
+    op: Literal["jobs"] = "jobs"
+    job: int | None = Field(None, ge=1, le=2**53 - 1)
+    stop: bool = False
+
+
 class StdinRequest(Request):
     op: Literal["stdin"] = "stdin"
     target: RequestId
@@ -180,6 +197,7 @@ AnyRequest = Annotated[
     | DeleteRequest
     | StatRequest
     | ExecRequest
+    | JobsRequest
     | StdinRequest
     | KillRequest
     | CancelRequest
@@ -233,6 +251,8 @@ class ReadResult(Reply):
     mode: FileMode
     sha256: Sha256 | None = None  # of the whole file, when it was read whole
     utf8: bool  # whether this piece is valid UTF-8 without NUL
+    offset: int = Field(0, ge=0)
+    lines: int | None = Field(None, ge=0)
 
 
 class WriteResult(Reply):
@@ -241,6 +261,7 @@ class WriteResult(Reply):
     created: bool
     size: int = Field(ge=0)
     sha256: Sha256
+    kept: list[Literal["bom", "utf-16", "crlf"]] = Field(default_factory=list, max_length=3)
 
 
 class EditResult(Reply):
@@ -283,6 +304,7 @@ class SearchResult(Reply):
     matches: list[Match] = Field(max_length=limits.SEARCH_MAX_MATCHES)
     truncated: bool
     files_searched: int = Field(ge=0)
+    files_too_large: int = Field(0, ge=0)
 
 
 class DoneResult(Reply):
@@ -312,6 +334,29 @@ class ExecResult(Reply):
     total_bytes: int = Field(0, ge=0)
     elapsed_milliseconds: int = Field(0, ge=0)
     killed_processes: int = Field(0, ge=0)  # background children ended with the call
+    job: int | None = Field(None, ge=1)  # the number of a background command that runs on
+
+
+class JobState(Record):
+    """A background command. `stopped` ended because it was asked to, with the connection or with the Run."""
+
+    job: int = Field(ge=1)
+    command: str = Field(max_length=limits.BACKGROUND_COMMAND_SHOWN_CHARS)
+    state: Literal["running", "exited", "signalled", "stopped", "process_limit"]
+    exit_code: int | None = Field(None, ge=0, le=255)
+    signal: str | None = Field(None, max_length=16)
+    total_bytes: int = Field(0, ge=0)
+
+
+class JobsResult(Reply):
+    """The background commands in the order of their start; output only where one was asked for."""
+
+    type: Literal["result"] = "result"
+    op: Literal["jobs"] = "jobs"
+    jobs: list[JobState] = Field(max_length=limits.BACKGROUND_KEPT_MAX_COUNT)
+    head: Base64Data = ""
+    tail: Base64Data = ""
+    omitted_bytes: int = Field(0, ge=0)
 
 
 class DiffResult(Reply):
@@ -335,6 +380,7 @@ AnyResult = Annotated[
     | DoneResult
     | StatResult
     | ExecResult
+    | JobsResult
     | DiffResult,
     Field(discriminator="op"),
 ]

@@ -19,7 +19,7 @@ from guildhall_executor.emit import event_text
 from guildhall_executor.inputs import AnyInput, Replied, ReplyFailed, ToolEnded
 from guildhall_executor.pace import PROGRESS_EVERY_SECONDS, TEXT_EVERY_SECONDS, Pace
 from guildhall_executor.places import Patience
-from guildhall_executor.tools import file, shell
+from guildhall_executor.tools import file, read, shell
 from guildhall_executor.tools.arguments import Arguments
 from guildhall_executor.tools.ask import Ask, WorkshopLost
 from guildhall_executor.tools.result import Ran, ToolResult, failed
@@ -27,7 +27,7 @@ from guildhall_executor.tools.text import terminal_text
 
 Runner = Callable[[Ask, Any], Awaitable[Ran]]
 FILE_TOOLS: Final[dict[type[Arguments], Runner]] = {
-    file.ReadFile: file.read_file,
+    read.ReadFile: read.read_file,
     file.WriteFile: file.write_file,
     file.EditFile: file.edit_file,
     file.ListFiles: file.list_files,

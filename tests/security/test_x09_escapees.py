@@ -5,10 +5,11 @@ import signal
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from guildhall_contracts import frames, limits
-from support.workshop import Workshop, alive, gone, running
+from support.workshop import Client, Workshop, alive, gone, running, unb64
 
 pytestmark = pytest.mark.go
 
@@ -73,18 +74,58 @@ def test_pipe_held_by_a_grandchild_blocks_nothing(tmp_path: Path) -> None:
         assert gone(f"sleep {mark}")
 
 
-def test_declared_background_lives_until_it_is_killed(tmp_path: Path) -> None:
+def jobs(client: Client, **fields: Any) -> frames.JobsResult:
+    answer = client.call(frames.JobsRequest, **fields)
+    assert isinstance(answer.last, frames.JobsResult), answer.last
+    return answer.last
+
+
+def test_declared_background_lives_until_it_is_stopped(tmp_path: Path) -> None:
     with running(tmp_path, with_baseline=False) as shop, shop.client() as client:
         mark = marks()
-        started = client.start(frames.ExecRequest, command=f"echo up; sleep {mark} & wait", background=True)
-        assert client.finish(started).last.ended == "started"
-        assert client.sh("sleep 0.5; cat $TMPDIR/background-1.log").text == b"up\n"
-        assert alive(f"sleep {mark}")
-        assert not client.call(frames.KillRequest, target=started).code
+        started = client.sh(f"echo up; trap '' TERM; setsid sleep {mark} & sleep {mark}", background=True)
+        assert (started.last.ended, started.last.job, started.text) == ("started", 1, b"up\n")
+        assert client.sh("true").last.exit_code == 0
+        assert len(alive(f"sleep {mark}")) == 3  # the shell, whose command line has it, and two
+        assert jobs(client).jobs[0].state == "running"
+        assert jobs(client, job=1, stop=True).jobs[0].state == "stopped"
         assert gone(f"sleep {mark}")
-        assert client.call(frames.KillRequest, target=started).code in {"", "not_found"}
+        assert unb64(jobs(client, job=1).head) == b"up\n"
+        assert client.call(frames.JobsRequest, job=9).code == "not_found"
+
+
+def test_a_background_command_that_fails_at_once_says_so(tmp_path: Path) -> None:
+    with running(tmp_path, with_baseline=False) as shop, shop.client() as client:
         early = client.sh("echo broken; exit 3", background=True)
         assert (early.last.ended, early.last.exit_code, early.text) == ("exited", 3, b"broken\n")
+        assert jobs(client).jobs == []
+
+
+def test_background_commands_are_bounded_and_their_output_is_its_newest(tmp_path: Path) -> None:
+    most = 16
+    with running(tmp_path, with_baseline=False) as shop:
+        with shop.client() as client:
+            fill_the_background(shop, client, most)
+        with shop.client() as client:
+            states = {job.state for job in jobs(client).jobs}
+        assert states == {"stopped"}, "all ended with the connection"
+
+
+def fill_the_background(shop: Workshop, client: Client, most: int) -> None:
+    flood = "head -c 30000000 /dev/zero | tr '\\0' x; echo last; sleep 1000"
+    assert client.sh(flood, background=True, tail_bytes=1_000).last.job == 1
+    waiting = [client.start(frames.ExecRequest, command="sleep 1000", background=True) for _ in range(most - 1)]
+    assert {client.finish(one).last.job for one in waiting} == set(range(2, most + 1))
+    assert client.sh("sleep 1000", background=True).code == "busy"
+    assert client.sh("echo on").text == b"on\n", "the foreground is not counted"
+    until = time.monotonic() + 20
+    while (seen := jobs(client, job=1)).jobs[0].total_bytes != 30_000_005 and time.monotonic() < until:
+        time.sleep(0.05)
+    assert unb64(seen.tail).endswith(b"xlast\n")
+    assert seen.omitted_bytes > 29_000_000
+    assert shop.rss_bytes() < 64 * 1024 * 1024
+    assert jobs(client, job=2, stop=True).jobs[0].state == "stopped"
+    assert client.sh("sleep 1000", background=True).last.job == most + 1, "numbers are not used again"
 
 
 def test_everything_ends_with_the_connection(tmp_path: Path) -> None:

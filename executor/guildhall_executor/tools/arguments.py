@@ -53,9 +53,14 @@ def check(arguments: type[A], text: str) -> A | BadArguments:
         return BadArguments(_problems(arguments, error))
 
 
+def _place(where: tuple[int | str, ...]) -> str:
+    """The argument a problem is about; nothing when it is about how several go together."""
+    return f"'{'.'.join(str(part) for part in where)[:80]}': " if where else ""
+
+
 def _problems(arguments: type[Arguments], error: ValidationError) -> str:
     found = error.errors(include_url=False, include_context=False, include_input=False)
-    lines = [f"'{'.'.join(str(part) for part in e['loc'])[:80]}': {e['msg'][:200]}" for e in found]
+    lines = [f"{_place(e['loc'])}{e['msg'][:200]}" for e in found]
     more = len(lines) - _SHOWN_PROBLEMS_MAX_COUNT
     shown = "; ".join(lines[:_SHOWN_PROBLEMS_MAX_COUNT]) + (f"; and {more} more" if more > 0 else "")
     return f"{shown}. Known arguments: {', '.join(arguments.model_fields)}. The call was not executed."

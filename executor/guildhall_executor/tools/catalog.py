@@ -5,9 +5,10 @@ from typing import Any, Final
 
 from guildhall_executor.tools.arguments import Arguments, parameters
 from guildhall_executor.tools.delegate import Delegate
-from guildhall_executor.tools.file import EditFile, ListFiles, ReadFile, SearchFiles, WriteFile
+from guildhall_executor.tools.file import EditFile, ListFiles, SearchFiles, WriteFile
 from guildhall_executor.tools.finish import Finish
 from guildhall_executor.tools.plan import UpdatePlan
+from guildhall_executor.tools.read import ReadFile
 from guildhall_executor.tools.shell import RunShell
 
 
@@ -24,7 +25,8 @@ CATALOG: Final[dict[str, Tool]] = {
     "list_files": Tool("List a folder of the workspace.", ListFiles),
     "search_files": Tool("Find lines that match in the files of the workspace.", SearchFiles),
     "run_shell": Tool(
-        "Run a shell command in the workspace. There is no network and no input; stdout and stderr come as one text.",
+        "Run a shell command in the workspace. There is no network and no input; stdout and stderr come as one text. "
+        "What a command leaves running ends with it, unless it was started with background.",
         RunShell,
     ),
     "update_plan": Tool("Replace the plan of this Run, which people watch.", UpdatePlan),

@@ -1,13 +1,18 @@
 """What a tool call came to, as the model is shown it. Deterministic: no times, no host paths."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 from guildhall_contracts import limits
 from guildhall_contracts.base import Record, Sha256
 from guildhall_contracts.content import Block, Origin
+from guildhall_contracts.frames import ErrorReply
 from pydantic import Field
 
-from guildhall_executor.tools.text import head_of
+from guildhall_executor.tools.text import head_of, visible
+
+Path = Annotated[str, Field(min_length=1, max_length=limits.PATH_MAX_CHARS)]
+"""A path as a model gives it; the workshop decides whether it is inside."""
 
 
 class ToolResult(Record):
@@ -50,3 +55,9 @@ def done(text: str, *, origin: Origin = "tool", label: str = "") -> Ran:
 def failed(code: str, message: str) -> ToolResult:
     """A call that did not happen, or failed: `code` for programs, `message` for the model."""
     return ToolResult(blocks=[block(f"{code}: {message}")], error_code=code)
+
+
+def refused(reply: ErrorReply) -> Ran:
+    """The workshop's refusal in its own words; they are the workspace's claim and shown as such."""
+    text = f"{reply.code}: {visible(reply.message)[0]}"
+    return Ran(ToolResult(blocks=[block(text, origin="workspace", label="error")], error_code=reply.code))

@@ -1,26 +1,27 @@
 """`run_shell`: one command in the workshop. What it may reach is the pod's affair; there is no list of commands."""
 
 from collections.abc import Callable
-from typing import Final
+from typing import Final, Self
 
 from guildhall_contracts import limits
 from guildhall_contracts.base import one_line
-from guildhall_contracts.content import Block
 from guildhall_contracts.frames import ErrorReply, ExecRequest, ExecResult
-from pydantic import Field
+from pydantic import Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from guildhall_executor.tools.arguments import Arguments
-from guildhall_executor.tools.ask import Ask, sent_bytes
-from guildhall_executor.tools.file import refused
-from guildhall_executor.tools.result import Ran, ToolResult, block
-from guildhall_executor.tools.text import SHOWN_MAX_BYTES, head_and_tail, mark, terminal_text
+from guildhall_executor.tools.ask import Ask
+from guildhall_executor.tools.jobs import look_at_jobs
+from guildhall_executor.tools.output import Kept, kept, with_output
+from guildhall_executor.tools.result import Ran, refused
 
 KEPT_END_BYTES: Final = 192 * 1024  # of either end; what is shown is less, the blob holds this
+BACKGROUND_TAIL_BYTES: Final = 64 * 1024
 ANSWER_GRACE_SECONDS: Final = 15.0
 
 
 class RunShell(Arguments):
-    command: str = Field(min_length=1, max_length=limits.COMMAND_MAX_BYTES, description="Command line for bash or sh.")
+    command: str = Field("", max_length=limits.COMMAND_MAX_BYTES, description="Command line for bash or sh.")
     cwd: str = Field("", max_length=limits.PATH_MAX_CHARS, description="Folder to run in, relative to the workspace.")
     timeout_seconds: int = Field(
         limits.COMMAND_WALL_DEFAULT_SECONDS,
@@ -28,22 +29,46 @@ class RunShell(Arguments):
         le=limits.COMMAND_WALL_MAX_SECONDS,
         description="The command is stopped after this long.",
     )
+    background: bool = Field(
+        False,
+        description="Let it run on after the call, without a time limit: a server, a watcher. Gives a job number.",
+    )
+    job: int | None = Field(
+        None, ge=0, le=2**53 - 1, description="Instead of a command: the job to show with its output; 0 lists all jobs."
+    )
+    stop: bool = Field(False, description="With job: end it and all it started.")
+
+    @model_validator(mode="after")
+    def _one_thing(self) -> Self:
+        if (self.job is None) == (not self.command.strip()):
+            raise PydanticCustomError("one_of", "give either 'command' or 'job'")
+        if self.background and self.job is not None:
+            raise PydanticCustomError("one_of", "'background' starts a command; leave out 'job'")
+        if self.stop and not self.job:
+            raise PydanticCustomError("one_of", "'stop' needs the number of a 'job'")
+        return self
 
     def title(self) -> str:
+        if self.job is not None:
+            verb = "stop" if self.stop else "look at"
+            return f"{verb} job {self.job}" if self.job else "list background commands"
         return one_line(self.command.strip().split("\n", 1)[0], limits.EVENT_TITLE_MAX_CHARS)
 
 
 async def run_shell(ask: Ask, args: RunShell, on_output: Callable[[bytes, int], None] | None = None) -> Ran:
+    if args.job is not None:
+        return await look_at_jobs(ask, args.job, stop=args.stop)
     idle = max(min(limits.COMMAND_IDLE_DEFAULT_SECONDS, args.timeout_seconds), args.timeout_seconds // 2)
     reply = await ask.ask(
         lambda id_: ExecRequest(
             id=id_,
             command=args.command,
             cwd="" if args.cwd in (".", "./") else args.cwd,
+            background=args.background,
             wall_seconds=args.timeout_seconds,
             idle_seconds=idle,
-            head_bytes=KEPT_END_BYTES,
-            tail_bytes=KEPT_END_BYTES,
+            head_bytes=limits.COMMAND_OUTPUT_HEAD_BYTES if args.background else KEPT_END_BYTES,
+            tail_bytes=BACKGROUND_TAIL_BYTES if args.background else KEPT_END_BYTES,
         ),
         ExecResult,
         patience_seconds=args.timeout_seconds + ANSWER_GRACE_SECONDS,
@@ -54,18 +79,9 @@ async def run_shell(ask: Ask, args: RunShell, on_output: Callable[[bytes, int], 
 
 def render_exec(args: RunShell, idle_seconds: int, reply: ExecResult) -> Ran:
     """How the command ended, then its output with the middle cut; the whole of what was kept goes along."""
-    head, tail = (terminal_text(sent_bytes(part)) for part in (reply.head, reply.tail))
-    text = head + tail
-    if reply.omitted_bytes:
-        text = f"{head}\n{mark(f'{reply.omitted_bytes} bytes left out here')}\n{tail}"
-    text = text.rstrip("\n")
-    shown, omitted = head_and_tail(text, SHOWN_MAX_BYTES, reply.omitted_bytes)
-    blocks: list[Block] = [block(ending_line(args, idle_seconds, reply) + ("" if text.strip() else "\nno output"))]
-    if text.strip():
-        blocks.append(block(shown, origin="workspace", label="output of the command"))
-    result = ToolResult(blocks=blocks, error_code=_error_code(reply), exit_code=reply.exit_code, omitted_bytes=omitted)
-    whole = text.encode("utf-8", "replace") if shown != text else None
-    return Ran(result, whole[: limits.BLOB_RESULT_MAX_BYTES] if whole else None)
+    output: Kept = kept(reply.head, reply.tail, reply.omitted_bytes)
+    line = ending_line(args, idle_seconds, reply)
+    return with_output(line, output, error_code=_error_code(reply), exit_code=reply.exit_code)
 
 
 def _error_code(reply: ExecResult) -> str | None:
@@ -83,6 +99,7 @@ def ending_line(args: RunShell, idle_seconds: int, reply: ExecResult) -> str:
         "idle_timeout": f"stopped: no output for {idle_seconds} seconds; no input can be given to it",
         "cancelled": "cancelled",
         "process_limit": f"stopped: more than {limits.COMMAND_PROCESSES_MAX_COUNT} processes",
-        "started": "started in the background",
+        "started": f"runs on in the background as job {reply.job}",
     }[reply.ended]
-    return said + ("; children left running were ended" if reply.killed_processes and reply.ended == "exited" else "")
+    left = "; children left running were ended (background keeps a command running)"
+    return said + (left if reply.killed_processes and reply.ended == "exited" else "")

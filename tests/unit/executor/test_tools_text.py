@@ -7,7 +7,6 @@ import pytest
 from guildhall_contracts import limits
 from guildhall_contracts.frames import ExecResult
 from guildhall_executor.tools import text
-from guildhall_executor.tools.file import ReadFile, render_read
 from guildhall_executor.tools.result import Ran, block
 from guildhall_executor.tools.shell import RunShell, render_exec
 from hypothesis import given
@@ -123,43 +122,6 @@ def test_a_bad_byte_costs_nothing_after_it() -> None:
     ran = executed(b"\xf0" + b"t" * 20_000 + b"MARK", exitCode=3)
     assert ran.result.shown.endswith("MARK")
     assert ran.result.exit_code == 3
-
-
-def read(data: bytes, size: int | None = None, **fields: Any) -> Ran:
-    return render_read(ReadFile(path="f", **fields), data, len(data) if size is None else size)
-
-
-def test_reading_shows_lines_as_they_are() -> None:
-    assert read(b"a\n\tb\n").result.shown == "a\n\tb"
-    assert read(b"a\r\nb\r\n").result.shown == "a\nb"
-    assert read(b"").result.shown == "f is empty"
-    assert read(b"no newline").result.shown == "no newline"
-
-
-def test_reading_part_of_a_file_says_where_to_go_on() -> None:
-    data = b"".join(b"line %d\n" % n for n in range(1, 101))
-    shown = read(data, start_line=10, max_lines=3).result.shown
-    assert shown == "line 10\nline 11\nline 12\n[guildhall: lines 10-12 of 100 shown; read on from line 13]"
-    assert "of at least 100, file of 99999 bytes shown" in read(data, 99_999).result.shown
-    assert read(data, start_line=101).result.error_code == "invalid_argument"
-
-
-def test_reading_is_bounded_for_long_lines_and_long_files() -> None:
-    for data in (b"x" * 400_000, b"y\n" * 300_000, "\u2603".encode() * 100_000 + b"\n" * 1_000):
-        shown = read(data).result.shown
-        assert text.byte_len(shown) <= limits.EVENT_TOOL_OUTPUT_MAX_BYTES
-        assert text.has_mark(shown)
-
-
-def test_invisible_characters_are_shown_and_announced() -> None:
-    shown = read("safe\u202e\U000e0041 # \u200b\n".encode()).result.shown
-    assert shown.splitlines()[0] == "safe\\u{202e}\\u{e0041} # \\u{200b}"
-    assert "3 invisible characters" in shown
-
-
-def test_a_binary_file_is_named_not_shown() -> None:
-    ran = read(b"\x7fELF\0\0")
-    assert ran.result.error_code == "binary"
 
 
 @pytest.mark.parametrize("character", ["a", "é", "\U0001f600"])

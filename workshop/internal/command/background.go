@@ -1,85 +1,208 @@
 package command
 
 import (
-	"fmt"
-	"os"
-	"path"
+	"strings"
+	"sync"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"guildhall.dev/workshop/internal/frame"
 	"guildhall.dev/workshop/internal/limit"
 )
 
+// earlyEnd is how long a background command is watched before its start is told: one that fails at once says so.
 const earlyEnd = 300 * time.Millisecond
 
-func (r *Runner) backgroundCount() int {
-	r.mutex.Lock()
-	defer r.mutex.Unlock()
+// declared is a background command: the caller asked for it to outlive its call. Its number is never used again.
+type declared struct {
+	number  int64
+	command string // as it is listed
+	request int64
+	call    *call
+	done    chan struct{} // closed when its last process is gone and state is final
+
+	mutex    sync.Mutex
+	stopping bool
+	state    string // "" while it runs
+	status   unix.WaitStatus
+}
+
+// board lists the background commands of the server's life: all that run, and the last that ended.
+type board struct {
+	mutex sync.Mutex
+	last  int64
+	all   []*declared
+}
+
+func (b *board) running() int {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
 	count := 0
-	for _, j := range r.jobs {
-		if j.background {
+	for _, one := range b.all {
+		if !one.isOver() {
 			count++
 		}
 	}
 	return count
 }
 
-// background lets the command run on, its output going to a bounded log file below the temporary directory. A command
-// that ends within a moment, with all it started, is answered like a foreground one.
-func (r *Runner) background(request *frame.Exec, j *job) (*frame.ExecResult, error) {
-	name := path.Join(r.tmp, fmt.Sprintf("background-%d.log", request.ID))
-	log, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		r.leave(request.ID)
-		return nil, frame.FromErrno(err, "the background log")
+// add numbers one and forgets the oldest that ended when BackgroundKeptMaxCount are known.
+func (b *board) add(one *declared) {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.last++
+	one.number = b.last
+	b.all = append(b.all, one)
+	for at := 0; len(b.all) > limit.BackgroundKeptMaxCount && at < len(b.all); {
+		if b.all[at].isOver() {
+			b.all = append(b.all[:at:at], b.all[at+1:]...)
+			continue
+		}
+		at++
 	}
-	sink := &logSink{file: log}
-	c := newCall(request, j, func(data []byte, _ int64) { sink.add(data) })
-	c.live.maxBytes = limit.BackgroundLogMaxBytes
-	began := time.Now()
-	if !c.until(j.ended, earlyEnd) {
-		c.show()
-		go r.follow(request.ID, c, sink)
-		text := []byte("running in the background; output goes to " + name + "\n")
-		return &frame.ExecResult{Ended: "started", Head: text, TotalBytes: int64(len(text))}, nil
-	}
-	r.leave(request.ID)
-	c.drain()
-	log.Close()
-	os.Remove(name)
-	result := &frame.ExecResult{ElapsedMilliseconds: time.Since(began).Milliseconds(), TotalBytes: c.output.total}
-	describe(result, <-j.status)
-	result.Head, result.Tail, result.OmittedBytes = c.output.parts()
-	return result, nil
 }
 
-// follow writes a background command's output to its log until all its processes are gone, and watches their number.
-func (r *Runner) follow(id int64, c *call, sink *logSink) {
-	for !c.until(c.job.ended, countInterval) {
-		c.show()
-		if len(c.job.processes()) > limit.CommandProcessesMaxCount {
-			sink.add([]byte("\nended: too many processes\n"))
+func (b *board) list() []*declared {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return append([]*declared{}, b.all...)
+}
+
+func (b *board) find(number int64) *declared {
+	for _, one := range b.list() {
+		if one.number == number {
+			return one
+		}
+	}
+	return nil
+}
+
+func (d *declared) isOver() bool {
+	select {
+	case <-d.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// background lets the command run on, its newest output kept in memory within the request's bounds. A command that
+// ends within a moment, with all it started, is answered like a foreground one.
+func (r *Runner) background(request *frame.Exec, j *job) *frame.ExecResult {
+	c := newCall(request, j, func([]byte, int64) {})
+	began := time.Now()
+	result := &frame.ExecResult{Ended: "started"}
+	if c.until(j.ended, earlyEnd) {
+		r.leave(request.ID)
+		c.drain()
+		result.ElapsedMilliseconds = time.Since(began).Milliseconds()
+		describe(result, <-j.status)
+	} else {
+		one := &declared{command: listed(request.Command), request: request.ID, call: c, done: make(chan struct{})}
+		r.board.add(one)
+		go r.follow(one)
+		result.Job = one.number
+	}
+	result.Head, result.Tail, result.OmittedBytes, result.TotalBytes = c.output.parts()
+	return result
+}
+
+// listed is the beginning of a command as one line.
+func listed(command string) string {
+	runes := []rune(strings.Join(strings.Fields(command), " "))
+	if len(runes) > limit.BackgroundCommandShownChars {
+		runes = append(runes[:limit.BackgroundCommandShownChars-1], '…')
+	}
+	return string(runes)
+}
+
+// follow takes a background command's output until all its processes are gone, and watches their number.
+func (r *Runner) follow(one *declared) {
+	crowded := false
+	for !one.call.until(one.call.job.ended, countInterval) {
+		if len(one.call.job.processes()) > limit.CommandProcessesMaxCount {
+			crowded = true
 			break
 		}
 	}
-	r.leave(id)
-	c.drain()
-	sink.file.Close()
+	r.leave(one.request)
+	one.call.drain()
+	one.end(<-one.call.job.status, crowded)
 }
 
-// logSink is a file that takes BackgroundLogMaxBytes and no more.
-type logSink struct {
-	file *os.File
-	size int
+func (d *declared) end(status unix.WaitStatus, crowded bool) {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.status = status
+	switch {
+	case crowded:
+		d.state = "process_limit"
+	case d.stopping:
+		d.state = "stopped"
+	case status.Signaled():
+		d.state = "signalled"
+	default:
+		d.state = "exited"
+	}
+	close(d.done)
 }
 
-func (s *logSink) add(data []byte) {
-	room := limit.BackgroundLogMaxBytes - s.size
-	if room <= 0 {
+func (d *declared) markStopping() {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	d.stopping = true
+}
+
+// show is what the caller is told of it.
+func (d *declared) show() frame.JobState {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	shown := frame.JobState{Job: d.number, Command: d.command, State: d.state, TotalBytes: d.call.output.size()}
+	switch d.state {
+	case "":
+		shown.State = "running"
+	case "exited":
+		code := d.status.ExitStatus()
+		shown.ExitCode = &code
+	case "signalled":
+		shown.Signal = unix.SignalName(d.status.Signal())
+	}
+	return shown
+}
+
+// Jobs lists the background commands, or shows one with its output; stop ends it first, with all it started.
+func (r *Runner) Jobs(request *frame.Jobs) (*frame.JobsResult, error) {
+	result := &frame.JobsResult{Jobs: []frame.JobState{}}
+	if request.Job == nil {
+		for _, one := range r.board.list() {
+			result.Jobs = append(result.Jobs, one.show())
+		}
+		return result, nil
+	}
+	one := r.board.find(*request.Job)
+	if one == nil {
+		return nil, frame.Faultf(frame.NotFound, "there is no background command %d", *request.Job)
+	}
+	if request.Stop && !one.isOver() {
+		r.stop(one)
+	}
+	result.Jobs = append(result.Jobs, one.show())
+	result.Head, result.Tail, result.OmittedBytes, _ = one.call.output.parts()
+	return result, nil
+}
+
+// stop asks first and kills after the grace.
+func (r *Runner) stop(one *declared) {
+	one.markStopping()
+	one.call.job.signal(unix.SIGTERM)
+	timer := time.NewTimer(termGrace)
+	defer timer.Stop()
+	select {
+	case <-one.done:
 		return
+	case <-timer.C:
 	}
-	s.file.Write(data[:min(room, len(data))])
-	if s.size += len(data); s.size >= limit.BackgroundLogMaxBytes {
-		s.file.WriteString("\n[the log is full; later output is left out]\n")
-	}
+	r.leave(one.request)
+	<-one.done
 }

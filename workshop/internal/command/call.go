@@ -66,8 +66,7 @@ func (c *call) run(ctx context.Context) (*frame.ExecResult, error) {
 	if ended == "" {
 		describe(result, status)
 	}
-	result.Head, result.Tail, result.OmittedBytes = c.output.parts()
-	result.TotalBytes = c.output.total
+	result.Head, result.Tail, result.OmittedBytes, result.TotalBytes = c.output.parts()
 	return result, nil
 }
 

@@ -15,15 +15,14 @@ import (
 
 // job is one command's processes: the keeper and all below it.
 type job struct {
-	keeper     *exec.Cmd
-	control    *os.File // closing it ends the keeper
-	out        *os.File // read end of stdout and stderr
-	stdin      *os.File // write end, nil when the command has none
-	background bool
-	exists     chan struct{} // closed when there is a process to signal
-	status     chan unix.WaitStatus
-	ended      chan struct{} // closed when the keeper is gone
-	closing    sync.Once
+	keeper  *exec.Cmd
+	control *os.File      // closing it ends the keeper
+	out     *os.File      // read end of stdout and stderr
+	stdin   *os.File      // write end, nil when the command has none
+	exists  chan struct{} // closed when there is a process to signal
+	status  chan unix.WaitStatus
+	ended   chan struct{} // closed when the keeper is gone
+	closing sync.Once
 }
 
 // launch says what to start.

@@ -1,11 +1,14 @@
 package command
 
 import (
+	"sync"
 	"unicode/utf8"
 )
 
-// output keeps the head and the tail of a stream and counts the rest. Memory is head plus tail, whatever comes.
+// output keeps the head and the tail of a stream and counts the rest. Memory is head plus tail, whatever comes. Safe
+// for one that adds and others that look.
 type output struct {
+	mutex            sync.Mutex
 	headMax, tailMax int
 	head             []byte
 	ring             []byte // the last tailMax bytes behind the head; full: at is where the oldest lies
@@ -16,6 +19,8 @@ type output struct {
 func newOutput(headMax, tailMax int) *output { return &output{headMax: headMax, tailMax: tailMax} }
 
 func (o *output) add(data []byte) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
 	o.total += int64(len(data))
 	if room := o.headMax - len(o.head); room > 0 {
 		take := min(room, len(data))
@@ -37,17 +42,26 @@ func (o *output) add(data []byte) {
 	}
 }
 
-// parts gives head, tail and how many bytes between them are left out. Where bytes are left out, no character is cut.
-func (o *output) parts() (head, tail []byte, omitted int64) {
-	head = o.head
+func (o *output) size() int64 {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	return o.total
+}
+
+// parts gives head, tail, how many bytes between them are left out, and how many there were in all. Where bytes are
+// left out, no character is cut.
+func (o *output) parts() (head, tail []byte, omitted, total int64) {
+	o.mutex.Lock()
+	defer o.mutex.Unlock()
+	head = append([]byte{}, o.head...)
 	tail = append(append([]byte{}, o.ring[o.at:]...), o.ring[:o.at]...)
 	omitted = o.total - int64(len(head)) - int64(len(tail))
 	if omitted == 0 {
-		return head, tail, 0
+		return head, tail, 0, o.total
 	}
 	head = head[:len(head)-cutAtEnd(head)]
 	tail = tail[cutAtStart(tail):]
-	return head, tail, o.total - int64(len(head)) - int64(len(tail))
+	return head, tail, o.total - int64(len(head)) - int64(len(tail)), o.total
 }
 
 // cutAtEnd is how many last bytes are the beginning of a character that does not end.

@@ -22,7 +22,7 @@ func TestOutputKeepsHeadAndTail(t *testing.T) {
 			whole = append(whole, piece...)
 			kept.add(piece)
 		}
-		head, tail, omitted := kept.parts()
+		head, tail, omitted, _ := kept.parts()
 		wantHead := whole[:min(len(whole), headMax)]
 		rest := whole[len(wantHead):]
 		wantTail := rest[max(0, len(rest)-tailMax):]
@@ -37,14 +37,14 @@ func TestOutputCutsNoCharacter(t *testing.T) {
 	for size := 1; size < 40; size++ {
 		kept := newOutput(size, size)
 		kept.add([]byte(text))
-		head, tail, omitted := kept.parts()
+		head, tail, omitted, _ := kept.parts()
 		if !utf8.Valid(head) || !utf8.Valid(tail) || len(head)+len(tail)+int(omitted) != len(text) {
 			t.Fatalf("size %d: %q … %q, %d left out", size, head, tail, omitted)
 		}
 	}
 	whole := newOutput(5, 100) // nothing left out: nothing trimmed, the parts join
 	whole.add([]byte("日本日本"))
-	head, tail, omitted := whole.parts()
+	head, tail, omitted, _ := whole.parts()
 	if string(head)+string(tail) != "日本日本" || omitted != 0 {
 		t.Fatalf("%q %q %d", head, tail, omitted)
 	}

@@ -19,11 +19,11 @@ type Runner struct {
 	fixed   map[string]string
 	self    string
 	confine []string // arguments of the confine subcommand, nil to run unconfined
-	tmp     string
 
 	mutex sync.Mutex
 	jobs  map[int64]*job // by request id
 	feeds map[int64]*feed
+	board board
 }
 
 // Settings are what a Runner is made of. Self is the path of this binary; Writable the directories commands may write to.
@@ -33,13 +33,12 @@ type Settings struct {
 	Self        string
 	Writable    []string
 	Unconfined  bool
-	Tmp         string
 }
 
 // NewRunner makes a Runner.
 func NewRunner(settings Settings) *Runner {
 	runner := &Runner{
-		root: settings.Root, fixed: settings.Environment, self: settings.Self, tmp: settings.Tmp,
+		root: settings.Root, fixed: settings.Environment, self: settings.Self,
 		jobs: map[int64]*job{}, feeds: map[int64]*feed{},
 	}
 	if !settings.Unconfined {
@@ -76,7 +75,6 @@ func (r *Runner) Start(request *frame.Exec) (*Started, error) {
 	if err != nil {
 		return nil, err
 	}
-	j.background = request.Background
 	r.enter(request.ID, j)
 	return &Started{r, request, j}, nil
 }
@@ -84,7 +82,7 @@ func (r *Runner) Start(request *frame.Exec) (*Started, error) {
 // Finish follows the command to its end, or lets it run on when it is a background one.
 func (s *Started) Finish(ctx context.Context, emit Emit) (*frame.ExecResult, error) {
 	if s.request.Background {
-		return s.runner.background(s.request, s.job)
+		return s.runner.background(s.request, s.job), nil
 	}
 	defer s.runner.leave(s.request.ID)
 	return newCall(s.request, s.job, emit).run(ctx)
@@ -95,8 +93,8 @@ func (r *Runner) plan(request *frame.Exec) (launch, error) {
 	if shell == "" {
 		return launch{}, frame.Faultf(frame.Unsupported, "the image has neither bash nor sh in its PATH")
 	}
-	if request.Background && r.backgroundCount() >= limit.BackgroundMaxCount {
-		return launch{}, frame.Faultf(frame.Busy, "%d background commands run already; end one first", limit.BackgroundMaxCount)
+	if request.Background && r.board.running() >= limit.BackgroundMaxCount {
+		return launch{}, frame.Faultf(frame.Busy, "%d background commands run already; stop one first", limit.BackgroundMaxCount)
 	}
 	environment, err := environ(r.fixed, request.Env)
 	if err != nil {
@@ -149,6 +147,9 @@ func (r *Runner) leave(id int64) {
 
 // EndAll kills every command, background ones too.
 func (r *Runner) EndAll() {
+	for _, one := range r.board.list() {
+		one.markStopping()
+	}
 	r.mutex.Lock()
 	var ids []int64
 	for id := range r.jobs {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"guildhall.dev/workshop/internal/frame"
+	"guildhall.dev/workshop/internal/limit"
 )
 
 // Outcome is the new content and the 1-based lines, in the new content, where the replacements begin.
@@ -21,8 +22,14 @@ const linesShown = 100
 // span is one match: content[from:to].
 type span struct{ from, to int }
 
+var (
+	lf   = []byte("\n")
+	crlf = []byte("\r\n")
+)
+
 // Replace puts new in place of old. When old holds LF only, each of its LFs also matches CRLF, and LFs of new are
-// written with the ending found at that place. Errors are Faults: no_match, ambiguous, binary, invalid_argument.
+// written with the ending found at that place. A byte order mark and UTF-16 stay; what would mix two encodings is
+// refused. Errors are Faults: no_match, ambiguous, binary, too_large, invalid_argument.
 func Replace(content, old, new []byte, all bool) (*Outcome, error) {
 	switch {
 	case len(old) == 0:
@@ -30,7 +37,39 @@ func Replace(content, old, new []byte, all bool) (*Outcome, error) {
 	case bytes.Equal(old, new):
 		return nil, frame.Faultf(frame.InvalidArgument, "old and new text are the same; nothing to change")
 	}
-	matches := find(content, old)
+	form := formOf(content)
+	text, err := form.decode(content)
+	if err != nil {
+		return nil, err
+	}
+	if form.marked() {
+		old, new = bytes.TrimPrefix(old, utf8Mark), bytes.TrimPrefix(new, utf8Mark)
+		if len(old) == 0 {
+			return nil, frame.Faultf(frame.InvalidArgument, "the byte order mark cannot be edited")
+		}
+	}
+	if err := checkMix(form, text, old, new); err != nil {
+		return nil, err
+	}
+	out, err := replace(text, old, new, all)
+	if err != nil {
+		return nil, err
+	}
+	if out.Content = form.encode(out.Content); len(out.Content) > limit.FileEditMaxBytes {
+		return nil, tooLong()
+	}
+	return out, nil
+}
+
+func tooLong() error {
+	return frame.Faultf(frame.TooLarge, "the file would become larger than %d bytes", limit.FileEditMaxBytes)
+}
+
+func replace(content, old, new []byte, all bool) (*Outcome, error) {
+	matches, err := find(content, old)
+	if err != nil {
+		return nil, err
+	}
 	if len(matches) == 0 {
 		return nil, noMatch(content, old)
 	}
@@ -38,91 +77,55 @@ func Replace(content, old, new []byte, all bool) (*Outcome, error) {
 		return nil, frame.Faultf(frame.Ambiguous, "the text occurs %d times, at lines %s; add context or replace all",
 			len(matches), lineList(content, matches))
 	}
+	longest := len(new) + bytes.Count(new, lf)
+	if len(content)+len(matches)*max(longest-len(old), 0) > 2*limit.FileEditMaxBytes {
+		return nil, tooLong() // before anything of that size is built
+	}
 	return replaceAt(content, new, matches, !bytes.Contains(old, crlf)), nil
 }
 
-var (
-	lf   = []byte("\n")
-	crlf = []byte("\r\n")
-)
-
 // find gives the non-overlapping matches, left to right.
-func find(content, old []byte) []span {
+func find(content, old []byte) ([]span, error) {
 	if !bytes.Contains(old, lf) || bytes.Contains(old, crlf) || !bytes.Contains(content, crlf) {
 		return findExact(content, old)
 	}
-	parts := bytes.Split(old, lf)
-	var matches []span
-	for at := 0; ; {
-		match, found := nextFlexible(content, parts, at)
-		if !found {
-			return matches
-		}
-		matches = append(matches, match)
-		at = match.to
-	}
+	matches, err := findExact(bytes.ReplaceAll(content, crlf, lf), old)
+	return widened(content, matches), err
 }
 
-func findExact(content, old []byte) []span {
+func findExact(content, old []byte) ([]span, error) {
 	var matches []span
 	for at := 0; ; {
 		next := bytes.Index(content[at:], old)
 		if next < 0 {
-			return matches
+			return matches, nil
+		}
+		if len(matches) == limit.EditMatchesMaxCount {
+			return nil, frame.Faultf(frame.TooLarge, "the text occurs more than %d times; use a command for that",
+				limit.EditMatchesMaxCount)
 		}
 		matches = append(matches, span{at + next, at + next + len(old)})
 		at += next + len(old)
 	}
 }
 
-// nextFlexible finds parts joined by LF or CRLF, beginning at or after at.
-func nextFlexible(content []byte, parts [][]byte, at int) (span, bool) {
-	anchor := append(append([]byte{}, parts[0]...), '\n')
-	for start := at; start < len(content); {
-		from, after := nextLineEnd(content, parts[0], anchor, start)
-		if from < 0 {
-			return span{}, false
-		}
-		if to, fits := followParts(content, parts[1:], after); fits {
-			return span{from, to}, true
-		}
-		start = from + 1
-	}
-	return span{}, false
-}
-
-// nextLineEnd finds first followed by LF or CRLF; after is the position behind the ending.
-func nextLineEnd(content, first, anchor []byte, start int) (from, after int) {
-	plain := bytes.Index(content[start:], anchor)
-	dos := bytes.Index(content[start:], append(anchor[:len(first):len(first)], crlf...))
-	switch {
-	case plain < 0 && dos < 0:
-		return -1, -1
-	case dos >= 0 && (plain < 0 || dos <= plain):
-		return start + dos, start + dos + len(first) + 2
-	}
-	return start + plain, start + plain + len(anchor)
-}
-
-func followParts(content []byte, parts [][]byte, at int) (int, bool) {
-	for i, part := range parts {
-		if !bytes.HasPrefix(content[at:], part) {
-			return 0, false
-		}
-		at += len(part)
-		if i == len(parts)-1 {
-			return at, true
-		}
-		switch {
-		case bytes.HasPrefix(content[at:], crlf):
-			at += 2
-		case bytes.HasPrefix(content[at:], lf):
+// widened turns places in content whose CRLFs were read as LF into places in content itself.
+func widened(content []byte, matches []span) []span {
+	at, read := 0, 0 // content[:at] was read as that many bytes
+	forward := func(to int) int {
+		for read < to {
+			if bytes.HasPrefix(content[at:], crlf) {
+				at++
+			}
 			at++
-		default:
-			return 0, false
+			read++
 		}
+		return at
 	}
-	return at, true
+	for i, match := range matches {
+		matches[i] = span{forward(match.from), forward(match.to)}
+	}
+	return matches
 }
 
 func replaceAt(content, new []byte, matches []span, mapEndings bool) *Outcome {
@@ -170,6 +173,9 @@ func endingsAt(content []byte, match span) []bool {
 
 // withEndings writes the n-th bare LF of text with the n-th ending, the last one repeating.
 func withEndings(text []byte, endings []bool) []byte {
+	if !bytes.Contains(text, lf) {
+		return text
+	}
 	var out bytes.Buffer
 	for at, char := range text {
 		if char == '\n' && !(at > 0 && text[at-1] == '\r') {

@@ -2,6 +2,7 @@ package files
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -10,8 +11,9 @@ import (
 	"guildhall.dev/workshop/internal/frame"
 )
 
-// Read gives a piece of a regular file, and the hash of the file when the piece is the whole of it.
-func (f *Files) Read(request *frame.Read) (*frame.ReadResult, error) {
+// Read gives a piece of a regular file, from a byte or from a line on, and the hash of the file when the piece is the
+// whole of it. A line behind the last gives no bytes and says how many lines there are.
+func (f *Files) Read(ctx context.Context, request *frame.Read) (*frame.ReadResult, error) {
 	name := request.Name()
 	real, err := f.root.Resolve(name)
 	if err != nil {
@@ -22,13 +24,20 @@ func (f *Files) Read(request *frame.Read) (*frame.ReadResult, error) {
 		return nil, err
 	}
 	defer file.Close()
-	data, err := piece(file, request.Offset, request.Limit)
+	start, before, err := lineStart(ctx, file, request)
+	if err != nil {
+		return nil, fromSeek(err, name)
+	}
+	data, err := piece(file, start, request.Limit)
 	if err != nil {
 		return nil, frame.FromErrno(err, name)
 	}
-	result := &frame.ReadResult{Data: data, Size: info.Size, Mode: info.Mode & 0o7777}
+	result := &frame.ReadResult{Data: data, Size: info.Size, Mode: info.Mode & 0o7777, Offset: start}
+	if request.Line != nil && request.Offset == 0 {
+		result.Lines = countLines(ctx, file, before, start)
+	}
 	result.UTF8 = utf8.Valid(data) && bytes.IndexByte(data, 0) < 0
-	if request.Offset == 0 && int64(len(data)) >= info.Size {
+	if start == 0 && int64(len(data)) >= info.Size {
 		result.Size = int64(len(data))
 		result.SHA256 = hashOf(data)
 	}

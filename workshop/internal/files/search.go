@@ -74,8 +74,8 @@ func (h *hunt) run(real, name string, wanted *glob) error {
 		if item.Kind() == unix.S_IFDIR {
 			return path.Base(item.Path) != ".git", h.ctx.Err() == nil
 		}
-		if searchable(item) && wanted.wants(below(item.Path, real)) {
-			h.batch = append(h.batch, item.Path)
+		if item.Kind() == unix.S_IFREG && item.Stat.Nlink == 1 && wanted.wants(below(item.Path, real)) {
+			h.consider(item)
 		}
 		return false, len(h.batch) < batchFiles || h.flush()
 	})
@@ -96,8 +96,12 @@ func below(real, top string) string {
 	return strings.TrimPrefix(real, top+"/")
 }
 
-func searchable(item *tree.Item) bool {
-	return item.Kind() == unix.S_IFREG && item.Stat.Nlink == 1 && item.Stat.Size <= limit.SearchFileMaxBytes
+func (h *hunt) consider(item *tree.Item) {
+	if item.Stat.Size > limit.SearchFileMaxBytes {
+		h.result.FilesTooLarge++
+		return
+	}
+	h.batch = append(h.batch, item.Path)
 }
 
 // flush scans the batch on all cores and takes its hits in order; false means that the limit is met.

@@ -39,10 +39,30 @@ func (f *Files) Write(request *frame.Write) (*frame.WriteResult, error) {
 			return nil, err
 		}
 	}
-	if err := place.put(request.Data, request.MustCreate); err != nil {
+	data, kept := []byte(request.Data), []string(nil)
+	if request.Text && place.exists {
+		if data, kept, err = f.restyled(place, data); err != nil {
+			return nil, err
+		}
+	}
+	if err := place.put(data, request.MustCreate); err != nil {
 		return nil, err
 	}
-	return &frame.WriteResult{Created: !place.exists, Size: int64(len(request.Data)), SHA256: hashOf(request.Data)}, nil
+	return &frame.WriteResult{Created: !place.exists, Size: int64(len(data)), SHA256: hashOf(data), Kept: kept}, nil
+}
+
+// restyled gives text the encoding and line endings of the file it replaces.
+func (f *Files) restyled(p *place, text []byte) ([]byte, []string, error) {
+	file, _, err := f.openRegular(p.real, p.name)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer file.Close()
+	before, err := piece(file, 0, limit.StyleProbeBytes)
+	if err != nil {
+		return nil, nil, frame.FromErrno(err, p.name)
+	}
+	return edit.Restyle(before, text)
 }
 
 // Edit replaces text in an existing file.
@@ -66,9 +86,6 @@ func (f *Files) Edit(request *frame.Edit) (*frame.EditResult, error) {
 	outcome, err := edit.Replace(content, request.Old, request.New, request.All)
 	if err != nil {
 		return nil, err
-	}
-	if len(outcome.Content) > limit.FileEditMaxBytes {
-		return nil, frame.Faultf(frame.TooLarge, "%q would become larger than %d bytes", name, limit.FileEditMaxBytes)
 	}
 	if err := place.put(outcome.Content, false); err != nil {
 		return nil, err

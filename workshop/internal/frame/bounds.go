@@ -35,7 +35,12 @@ func first(errs ...error) error {
 }
 
 func (r *Read) check() error {
-	return first(r.checkPath(), within("offset", r.Offset, 0, math.MaxInt64), within("limit", r.Limit, 1, limit.FrameDataMaxBytes))
+	line := int64(1)
+	if r.Line != nil {
+		line = *r.Line
+	}
+	return first(r.checkPath(), within("offset", r.Offset, 0, math.MaxInt64),
+		within("limit", r.Limit, 1, limit.FrameDataMaxBytes), within("line", line, 1, 1<<53-1))
 }
 
 func (r *Write) check() error  { return first(r.checkPath(), checkHash(r.ExpectSHA256)) }
@@ -81,6 +86,16 @@ func (r *Exec) check() error {
 func above(name string, seconds float64) error {
 	if seconds <= 0 || seconds > limit.CommandWallMaxSeconds {
 		return fmt.Errorf("'%s' is %v; it must be above 0 and at most %d", name, seconds, limit.CommandWallMaxSeconds)
+	}
+	return nil
+}
+
+func (r *Jobs) check() error {
+	switch {
+	case r.Job != nil:
+		return within("job", *r.Job, 1, 1<<53-1)
+	case r.Stop:
+		return fmt.Errorf("'stop' needs a 'job'")
 	}
 	return nil
 }

@@ -105,6 +105,7 @@ func wire(t *testing.T, request Request) map[string]any {
 func TestReplyGoldens(t *testing.T) {
 	zero, hash := 0, strings.Repeat("ab", 32)
 	sealed := func(op string, result Sealer) any { result.Seal(7, op); return result }
+	many := int64(7)
 	replies := []any{
 		ErrorFor(7, Faultf(NoMatch, "not found")), ErrorFor(7, errors.New("open /etc/passwd: oops")),
 		ErrorFor(7, Faultf(IOError, "%s", strings.Repeat("ü", 3_000))),
@@ -113,15 +114,22 @@ func TestReplyGoldens(t *testing.T) {
 		sealed("hello", &HelloResult{Version: 1, Shell: "sh"}),
 		sealed("read", &ReadResult{}), sealed("read", &ReadResult{Data: []byte("a"), Size: 1, Mode: 0o4755, SHA256: hash, UTF8: true}),
 		sealed("write", &WriteResult{Created: true, Size: 1, SHA256: hash}),
+		sealed("write", &WriteResult{Size: 1, SHA256: hash, Kept: []string{"bom", "utf-16", "crlf"}}),
+		sealed("read", &ReadResult{Size: 9, Offset: 9, Lines: &many}),
 		sealed("edit", &EditResult{Replacements: 1, Lines: []int{1}, Size: 1, SHA256: hash}),
 		sealed("list", &ListResult{Entries: []Entry{}}),
 		sealed("list", &ListResult{Entries: []Entry{{Path: `a\xff`, PathB64: "Yf8=", Kind: "symlink", Mode: 0o777, Target: "b"}}, Truncated: true}),
 		sealed("search", &SearchResult{Matches: []Match{}}),
-		sealed("search", &SearchResult{Matches: []Match{{Path: "a", Line: 1, Text: "<\u2028>"}}, FilesSearched: 1}),
+		sealed("search", &SearchResult{Matches: []Match{{Path: "a", Line: 1, Text: "<\u2028>"}}, FilesSearched: 1, FilesTooLarge: 2}),
 		sealed("mkdir", &Done{}), sealed("delete", &Done{}), sealed("stdin", &Done{}), sealed("kill", &Done{}), sealed("cancel", &Done{}),
 		sealed("stat", &StatResult{Entry: Entry{Kind: "directory"}}),
 		sealed("exec", &ExecResult{Ended: "exited", ExitCode: &zero}), sealed("exec", &ExecResult{Ended: "signalled", Signal: "SIGKILL", KilledProcesses: 2}),
-		sealed("exec", &ExecResult{Ended: "started"}),
+		sealed("exec", &ExecResult{Ended: "started", Job: 1}),
+		sealed("jobs", &JobsResult{Jobs: []JobState{}}),
+		sealed("jobs", &JobsResult{Jobs: []JobState{
+			{Job: 1, Command: "serve", State: "running"}, {Job: 2, Command: "x", State: "exited", ExitCode: &zero, TotalBytes: 3},
+			{Job: 3, Command: "y…", State: "signalled", Signal: "SIGKILL"}, {Job: 4, State: "stopped"}, {Job: 5, State: "process_limit"},
+		}, Head: []byte("a"), Tail: []byte("b"), OmittedBytes: 1}),
 		sealed("diff", &DiffResult{SHA256: hash, Omitted: []string{}}), sealed("diff", &DiffResult{SHA256: hash, Omitted: []string{"a: why"}, TooLarge: true}),
 	}
 	var lines [][]byte

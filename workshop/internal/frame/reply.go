@@ -93,12 +93,15 @@ type (
 		Mode   uint32 `json:"mode"`
 		SHA256 string `json:"sha256,omitempty"`
 		UTF8   bool   `json:"utf8"`
+		Offset int64  `json:"offset"`
+		Lines  *int64 `json:"lines,omitempty"`
 	}
 	WriteResult struct {
 		Result
-		Created bool   `json:"created"`
-		Size    int64  `json:"size"`
-		SHA256  string `json:"sha256"`
+		Created bool     `json:"created"`
+		Size    int64    `json:"size"`
+		SHA256  string   `json:"sha256"`
+		Kept    []string `json:"kept,omitempty"`
 	}
 	EditResult struct {
 		Result
@@ -131,6 +134,7 @@ type (
 		Matches       []Match `json:"matches"`
 		Truncated     bool    `json:"truncated"`
 		FilesSearched int     `json:"filesSearched"`
+		FilesTooLarge int     `json:"filesTooLarge,omitempty"`
 	}
 	StatResult struct {
 		Result
@@ -147,6 +151,22 @@ type (
 		TotalBytes          int64  `json:"totalBytes"`
 		ElapsedMilliseconds int64  `json:"elapsedMilliseconds"`
 		KilledProcesses     int    `json:"killedProcesses"`
+		Job                 int64  `json:"job,omitempty"`
+	}
+	JobState struct {
+		Job        int64  `json:"job"`
+		Command    string `json:"command"`
+		State      string `json:"state"`
+		ExitCode   *int   `json:"exitCode,omitempty"`
+		Signal     string `json:"signal,omitempty"`
+		TotalBytes int64  `json:"totalBytes"`
+	}
+	JobsResult struct {
+		Result
+		Jobs         []JobState `json:"jobs"`
+		Head         Base64     `json:"head"`
+		Tail         Base64     `json:"tail"`
+		OmittedBytes int64      `json:"omittedBytes"`
 	}
 	DiffResult struct {
 		Result

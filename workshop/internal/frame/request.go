@@ -93,8 +93,9 @@ type (
 	Read struct {
 		Head
 		Path
-		Offset int64 `json:"offset"`
-		Limit  int   `json:"limit"`
+		Offset int64  `json:"offset"`
+		Limit  int    `json:"limit"`
+		Line   *int64 `json:"line"`
 	}
 	Write struct {
 		Head
@@ -102,6 +103,7 @@ type (
 		Data         Base64  `json:"data"`
 		MustCreate   bool    `json:"mustCreate"`
 		MakeParents  bool    `json:"makeParents"`
+		Text         bool    `json:"text"`
 		ExpectSHA256 *string `json:"expectSHA256"`
 	}
 	Edit struct {
@@ -153,6 +155,12 @@ type (
 		HeadBytes   int               `json:"headBytes"`
 		TailBytes   int               `json:"tailBytes"`
 	}
+	// Jobs looks at background commands: all, or one with its output.
+	Jobs struct {
+		Head
+		Job  *int64 `json:"job"`
+		Stop bool   `json:"stop"`
+	}
 	Stdin struct {
 		Head
 		Target int64  `json:"target"`
@@ -196,6 +204,7 @@ var requests = map[string]func() Request{
 			HeadBytes: limit.CommandOutputHeadBytes, TailBytes: limit.CommandOutputTailBytes, Env: map[string]string{},
 		}
 	},
+	"jobs":   func() Request { return &Jobs{} },
 	"stdin":  func() Request { return &Stdin{} },
 	"kill":   func() Request { return &Kill{Signal: "TERM"} },
 	"cancel": func() Request { return &Cancel{} },

@@ -30,6 +30,8 @@ const (
 	CommandOutputTailBytes      = 16 * KiB
 	CommandKillGraceSeconds     = 2
 	CommandProcessesMaxCount    = 256
+	BackgroundKeptMaxCount      = 32
+	BackgroundCommandShownChars = 200
 	PatchMaxBytes               = 8 * MiB
 	BaselineContentMaxBytes     = 256 * MiB
 	TerminationMessageMaxBytes  = 2 * KiB
@@ -49,10 +51,15 @@ const (
 	SearchWallSeconds         = 30
 	WalkMaxEntries            = 1_000_000 // files and directories below one root
 	LinksMaxCount             = 40        // symbolic links followed for one path
+	EditMatchesMaxCount       = 1_000_000
+	EditHintMaxLines          = 200_000     // files with more get no hint why a text was not found
+	EditHintMaxSteps          = 2_000_000   // lines compared for one hint
+	StyleProbeBytes           = 1 * MiB     // of a file that is replaced, to keep its form
+	LineSeekMaxBytes          = 4_096 * MiB // read to find a line by its number
+	LineCountMaxBytes         = 16 * MiB    // read on to say how many lines there are
 	StdinQueueMaxBytes        = 1 * MiB
 	LivePieceMaxBytes         = 16 * KiB
 	LiveIntervalMilliseconds  = 100
-	BackgroundLogMaxBytes     = 1 * MiB
 	BackgroundMaxCount        = 16
 	DiffFileMaxBytes          = 16 * MiB // one file, old or new side
 	DiffBinaryMaxBytes        = 2 * MiB  // a binary file in a patch, before compression

@@ -1,6 +1,7 @@
 package prepare
 
 import (
+	"context"
 	"path"
 	"strings"
 
@@ -78,7 +79,7 @@ func relative(dir, target string) string {
 }
 
 func readSmall(doer *files.Files, name string) (string, error) {
-	result, err := doer.Read(&frame.Read{Path: frame.Path{Path: name}, Limit: 64 * 1024})
+	result, err := doer.Read(context.Background(), &frame.Read{Path: frame.Path{Path: name}, Limit: 64 * 1024})
 	if err != nil {
 		return "", err
 	}

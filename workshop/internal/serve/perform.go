@@ -31,7 +31,7 @@ func (s *session) perform(ctx context.Context, request frame.Request) {
 	id := request.Number()
 	switch r := request.(type) {
 	case *frame.Read:
-		result, err := s.server.files.Read(r)
+		result, err := s.server.files.Read(ctx, r)
 		s.answer(id, r.Op, outcome{result, err})
 	case *frame.Write:
 		s.change(func() {
@@ -52,6 +52,9 @@ func (s *session) perform(ctx context.Context, request frame.Request) {
 		s.answer(id, r.Op, outcome{result, err})
 	case *frame.Stat:
 		result, err := s.server.files.Stat(r)
+		s.answer(id, r.Op, outcome{result, err})
+	case *frame.Jobs:
+		result, err := s.server.runner.Jobs(r)
 		s.answer(id, r.Op, outcome{result, err})
 	case *frame.Search:
 		s.alone(ctx, id, func() {

@@ -62,7 +62,7 @@ func New(config Config) (*Server, error) {
 	}
 	places := command.Places{Workspace: config.Workspace, Tmp: config.Tmp, Home: config.Home}
 	server.runner = command.NewRunner(command.Settings{
-		Root: root, Self: self, Tmp: config.Tmp, Unconfined: config.Unconfined,
+		Root: root, Self: self, Unconfined: config.Unconfined,
 		Environment: command.FixedEnvironment(os.Environ(), places, config.Environment),
 		Writable:    []string{config.Workspace, config.Tmp, config.Home},
 	})
