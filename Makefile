@@ -38,14 +38,16 @@ format: setup ## Format the Python and Go sources
 	@.venv/bin/ruff format . && .venv/bin/ruff check --fix . && cd workshop && gofmt -w .
 
 .PHONY: generate
-generate: setup ## Regenerate CRDs, schemas, contract tables, web/src/contract.js and the OpenAPI document
+generate: setup ## Regenerate CRDs, schemas, contract tables, the console's generated modules and the OpenAPI document
 	@$(PY) -m guildhall_contracts.generate
 	@$(PY) -m guildhall_api.openapi
+	@node web/generate-shapes.mjs && node web/generate-policy.mjs
 
 .PHONY: verify
 verify: setup ## Regenerate and fail on any difference
 	@$(PY) -m guildhall_contracts.generate --check
 	@$(PY) -m guildhall_api.openapi --check
+	@node web/generate-shapes.mjs --check && node web/generate-policy.mjs --check
 
 .PHONY: cluster-up
 cluster-up: ## Start the embedded Kubernetes (builds it once; YES=1 for unattended)

@@ -36,6 +36,7 @@ REASON_TEXTS: Final[dict[str, str]] = {
     "ImagePullFailed": "The image cannot be pulled",
     "MountFailed": "Something the pod mounts is missing",
     "PolicyMissing": "The namespace lacks its network policy",
+    "Fetching": "The repository is being fetched",
     "Preparing": "Preparing",
     "WorkspaceReady": "The workspace is ready",
     "WorkspaceFailed": "The workspace failed",
