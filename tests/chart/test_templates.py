@@ -26,6 +26,7 @@ MANY: dict[str, Any] = {
         "models": ["scripted:*", "openai:gpt-*"],
         "budgets": {"dayMicroUSD": 2_000_000_000},
         "baseUrls": {"local": "https://models.example/v1"},
+        "wholeReplies": ["local"],
         "scenarios": {"one.yaml": "steps: []\n"},
         "database": {
             "url": "postgresql+asyncpg://guildhall@db.example/ledger",
