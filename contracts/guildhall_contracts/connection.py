@@ -64,7 +64,7 @@ ToolState = Literal[
 class ConnectionCondition(Record):
     """A Kubernetes condition; `Ready` is the only type."""
 
-    type: Literal["Ready"] = "Ready"
+    type: Literal["Ready"]
     status: Literal["True", "False", "Unknown"]
     reason: ConnectionReason
     message: str = Field("", max_length=limits.STATUS_MESSAGE_MAX_CHARS)
