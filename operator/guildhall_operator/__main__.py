@@ -46,7 +46,9 @@ async def lead(config: Config, reconciler: Reconciler, leader: Leader, state: he
     """Serves while the Lease is held. The end of any part ends all: a half-alive operator is worse than a restart."""
     namespaces = list(config.run_namespaces)
     for namespace in namespaces:
-        state.reflectors += reflectors(reconciler.kube, reconciler.world.store, namespace, reconciler.look_at)
+        state.reflectors += reflectors(
+            reconciler.kube, reconciler.world.store, namespace, reconciler.look_at, reconciler.look_at_schedules
+        )
     stop = asyncio.Event()
     parts = [start(reflector.run(), reflector.path) for reflector in state.reflectors]
     parts.append(start(leader.hold(), "lease"))

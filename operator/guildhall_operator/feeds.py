@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from guildhall_operator.client import Kube
+from guildhall_operator.manifests.owner import API_VERSION
 from guildhall_operator.reflector import Reflector, Sink
 from guildhall_operator.store import RunKey, Store, name_of, uid_of
 
@@ -43,19 +44,21 @@ SELECTORS: Final[dict[str, dict[str, str]]] = {
 }
 
 
-def reflectors(kube: Kube, store: Store, namespace: str, look_at: LookAt) -> list[Reflector]:
+def reflectors(kube: Kube, store: Store, namespace: str, look_at: LookAt, look_at_schedules: LookAt) -> list[Reflector]:
     """The live copies of one run namespace."""
 
     def named(what: str) -> Callable[[list[dict[str, Any]]], list[dict[str, Any]]]:
         return lambda raws: store.stale_named(what, namespace, _names(raws))
 
-    core, batch, net = "/api/v1", "/apis/batch/v1", "/apis/networking.k8s.io/v1"
+    core, batch, net, ours = "/api/v1", "/apis/batch/v1", "/apis/networking.k8s.io/v1", f"/apis/{API_VERSION}"
     policies = _feed(look_at, store.put_policy, store.drop_policy, named("policies"))
     claims = _feed(look_at, store.put_claim, store.drop_claim, named("claims"))
     pods = _feed(look_at, store.put_pod, store.drop_pod, lambda raws: store.stale_pods(namespace, _uids(raws)))
     jobs = _feed(look_at, store.put_job, store.drop_job, lambda raws: store.stale_jobs(namespace, _uids(raws)))
     events = _feed(look_at, store.put_event, _nothing, lambda _: [])
+    schedules = _feed(look_at_schedules, store.put_schedule, store.drop_schedule, named("schedules"))
     sinks = [
+        (ours, "runschedules", schedules),
         (net, "networkpolicies", policies),
         (core, "persistentvolumeclaims", claims),
         (core, "pods", pods),

@@ -69,7 +69,9 @@ def run_event(reconciler: Reconciler, kind: str | None, raw: dict[str, Any]) -> 
     store = reconciler.world.store
     if kind == "DELETED":
         reconciler.echo.forget(uid_of(raw))
+        schedule = store.schedule_of(name_of(raw))
         reconciler.look_at(store.drop_run(name_of(raw)))
+        reconciler.look_at_schedules({schedule} if schedule else set())
         return
     reconciler.echo.heard(raw)
     reconciler.look_at(store.put_run(raw))

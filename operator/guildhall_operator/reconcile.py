@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from guildhall_operator import schedule_apply
 from guildhall_operator.actions import CREATE_AGAIN_SECONDS
 from guildhall_operator.apply import CreateRefused, Hands, SnapshotDiffers, apply, write_guild_status
 from guildhall_operator.client import Kube, KubeError
@@ -17,6 +18,8 @@ from guildhall_operator.plan import plan
 from guildhall_operator.queue import WorkQueue
 from guildhall_operator.records import Json
 from guildhall_operator.run_view import RunView
+from guildhall_operator.schedule import TIME_ANNOTATION, SchedulePlan, ScheduleView, refused, schedule_plan
+from guildhall_operator.status import parse_stamp
 from guildhall_operator.store import name_of
 
 Key = tuple[str, str, str]  # kind, namespace, name
@@ -40,9 +43,17 @@ class Reconciler:
     wall: Callable[[], datetime] = wall_clock
 
     def look_at(self, keys: set[tuple[str, str]]) -> None:
-        """Queues Runs."""
+        """Queues Runs, and the schedules that made them."""
+        for key in keys:
+            self.queue.add(("Run", *key))
+            schedule = self.world.store.schedule_of(key)
+            if schedule is not None:
+                self.queue.add(("RunSchedule", *schedule))
+
+    def look_at_schedules(self, keys: set[tuple[str, str]]) -> None:
+        """Queues RunSchedules."""
         for namespace, name in keys:
-            self.queue.add(("Run", namespace, name))
+            self.queue.add(("RunSchedule", namespace, name))
 
     async def work(self) -> None:
         """One worker; never returns. A failure costs its own key a pause and nobody else anything."""
@@ -68,6 +79,11 @@ class Reconciler:
         if kind == "Guild":
             await self._guild(namespace, name)
             return
+        if kind == "RunSchedule":
+            schedule = self.world.store.schedules.get((namespace, name))
+            if schedule is not None:
+                await self._schedule(schedule, key)
+            return
         run = self.world.store.runs.get((namespace, name))
         if run is not None:
             await self._run(run, key)
@@ -82,6 +98,33 @@ class Reconciler:
         except KubeError as error:
             if error.code != 404:
                 raise
+
+    async def _schedule(self, view: ScheduleView, key: Key) -> None:
+        now = self.wall()
+        runs = self.world.store.runs_of(view)
+        plan = schedule_plan(view, runs, now)
+        try:
+            await self._carry_out(view, runs, plan, now)
+        except KubeError as error:
+            if error.code != 404:
+                raise
+            return  # it is gone; the watch will say so
+        self.queue.add_after(key, plan.requeue_seconds)
+
+    async def _carry_out(self, view: ScheduleView, runs: list[RunView], plan: SchedulePlan, now: datetime) -> None:
+        status, note = plan.status, plan.note
+        if plan.create is not None:
+            try:
+                made = await schedule_apply.create_run(self.kube, view, plan.create)
+                self.look_at(self.world.store.put_run(made))
+            except schedule_apply.RunRefused as error:
+                due = parse_stamp(plan.create["metadata"]["annotations"][TIME_ANNOTATION]) or now
+                status, note = refused(view, runs, due, str(error), now), ("RunRefused", str(error))
+        if status is not None:
+            self.world.store.put_schedule(await schedule_apply.write_status(self.kube, view, status))
+        await schedule_apply.tidy(self.kube, view, plan)
+        if note is not None:
+            await schedule_apply.post_note(self.kube, view, note, now)
 
     async def _run(self, run: RunView, key: Key) -> None:
         now, monotonic = self.wall(), self.monotonic()

@@ -1,10 +1,10 @@
 """A Run as the operator reads it: a thin view of the raw object, and the bounded form that is kept in memory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from guildhall_operator.records import Json, labels_of, mapping, number, text
+from guildhall_operator.records import Json, items, labels_of, mapping, number, text
 
 KUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 _LARGE_FIELDS: Final = frozenset({"task", "guild"})
@@ -28,6 +28,7 @@ class RunView:
     queue_name: str
     spec: Json
     status: Json
+    schedule: tuple[str, str] = ("", "")  # name and uid of the RunSchedule that made it
 
     @property
     def key(self) -> tuple[str, str]:
@@ -43,6 +44,15 @@ class RunView:
     def finished(self) -> bool:
         done = self.conditions.get("Succeeded", {})
         return done.get("status") in {"True", "False"}
+
+    @property
+    def succeeded(self) -> bool:
+        return self.conditions.get("Succeeded", {}).get("status") == "True"
+
+    @property
+    def was_sealed(self) -> bool:
+        """Whether its record is complete, or was given up: nothing waits for it any more."""
+        return "Sealed" in self.conditions
 
     @property
     def attempts(self) -> list[dict[str, Any]]:
@@ -100,7 +110,13 @@ def run_view(raw: Json) -> RunView:
         queue_name=labels_of(raw).get(KUEUE_LABEL, ""),
         spec=mapping(raw.get("spec")),
         status=mapping(raw.get("status")),
+        schedule=_schedule(meta),
     )
+
+
+def _schedule(meta: Json) -> tuple[str, str]:
+    owner = next((item for item in items(meta.get("ownerReferences")) if item.get("kind") == "RunSchedule"), {})
+    return text(owner.get("name"), 253), text(owner.get("uid"), 64)
 
 
 def _without(value: Json, names: frozenset[str]) -> dict[str, Any]:
@@ -116,18 +132,7 @@ def slimmed(run: RunView) -> RunView:
     if run.finished:
         spec = {key: item for key, item in spec.items() if key in _FINISHED_FIELDS}
         status = _without(status, _FINISHED_STATUS)
-    return RunView(
-        name=run.name,
-        namespace=run.namespace,
-        uid=run.uid,
-        generation=run.generation,
-        created=run.created,
-        deleting=run.deleting,
-        resource_version=run.resource_version,
-        queue_name=run.queue_name,
-        spec=spec,
-        status=status,
-    )
+    return replace(run, spec=spec, status=status)
 
 
 def rank_of(priority: str, priorities: Sequence[str]) -> int:

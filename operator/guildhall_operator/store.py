@@ -28,6 +28,7 @@ from guildhall_operator.records import (
     text,
 )
 from guildhall_operator.run_view import RunView, rank_of, run_view, slimmed
+from guildhall_operator.schedule import ScheduleView, schedule_view
 
 EVENTS_MAX_COUNT: Final = 5_000
 RunKey = tuple[str, str]
@@ -58,6 +59,8 @@ class Store:
         self._key_by_uid: dict[str, RunKey] = {}
         self._unfinished: dict[str, dict[str, RunKey]] = defaultdict(dict)  # namespace -> name -> key
         self.guilds: dict[RunKey, Json] = {}
+        self.schedules: dict[RunKey, ScheduleView] = {}
+        self._made_by: dict[str, set[RunKey]] = defaultdict(set)  # uid of a RunSchedule -> its Runs
         self._pods: dict[str, dict[str, PodRecord]] = defaultdict(dict)
         self._jobs: dict[str, dict[str, JobRecord]] = defaultdict(dict)
         self._events: dict[str, dict[str, EventRecord]] = {}
@@ -85,6 +88,8 @@ class Store:
         self.runs[key] = run
         self._versions[key] = version
         self._key_by_uid[run.uid] = key
+        if run.schedule[1]:
+            self._made_by[run.schedule[1]].add(key)
         if run.holds or run.finished:
             self.reserved.discard(run.uid)
         if run.finished:
@@ -110,6 +115,7 @@ class Store:
         self._versions.pop(key, None)
         self._key_by_uid.pop(run.uid, None)
         self._unfinished[key[0]].pop(key[1], None)
+        self._made_by[run.schedule[1]].discard(key)
         self.frozen.pop(run.uid, None)
         self._create_problems.pop(run.uid, None)
         self.reserved.discard(run.uid)
@@ -187,6 +193,31 @@ class Store:
         """The spec of the Guild the Run names, or None."""
         found = self.guilds.get((run.namespace, guild_name(run)))
         return mapping(found.get("spec")) if found is not None else None
+
+    # Schedules
+
+    def put_schedule(self, raw: Json) -> set[RunKey]:
+        """Remembers a RunSchedule; its key if it changed."""
+        view = schedule_view(raw)
+        if self.schedules.get(view.key) == view:
+            return set()
+        self.schedules[view.key] = view
+        return {view.key}
+
+    def drop_schedule(self, raw: Json) -> set[RunKey]:
+        view = self.schedules.pop(name_of(raw), None)
+        if view is not None:
+            self._made_by.pop(view.uid, None)
+        return set()
+
+    def runs_of(self, schedule: ScheduleView) -> list[RunView]:
+        """The Runs it made that are still there."""
+        return [self.runs[key] for key in self._made_by.get(schedule.uid, ())]
+
+    def schedule_of(self, key: RunKey) -> RunKey | None:
+        """The RunSchedule that made a Run."""
+        run = self.runs.get(key)
+        return (key[0], run.schedule[0]) if run is not None and run.schedule[0] else None
 
     # Pods
 
@@ -327,8 +358,10 @@ class Store:
         ]
 
     def stale_named(self, what: str, namespace: str, keep: set[str]) -> list[dict[str, Any]]:
-        """The same for claims and policies, which are known by name."""
-        known = self._claims[namespace] if what == "claims" else self._policies[namespace]
+        """The same for claims, policies and schedules, which are known by name."""
+        known: Iterable[str] = self._claims[namespace] if what == "claims" else self._policies[namespace]
+        if what == "schedules":
+            known = [name for place, name in self.schedules if place == namespace]
         return [{"metadata": {"namespace": namespace, "name": name}} for name in known if name not in keep]
 
 

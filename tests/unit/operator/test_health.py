@@ -23,7 +23,7 @@ async def serving() -> tuple[health.Health, Clock]:
     )
     leader = Leader(kube, kit.NAMESPACE, "me", clock)
     await leader.try_once()
-    made = reflectors(kube, reconciler.world.store, kit.NAMESPACE, reconciler.look_at)
+    made = reflectors(kube, reconciler.world.store, kit.NAMESPACE, reconciler.look_at, reconciler.look_at_schedules)
     watched = [Reflector(kube, item.path, item._sink, clock=clock) for item in made]
     for item in watched:
         item.synced.set()
@@ -39,7 +39,7 @@ async def test_green_while_all_is_well() -> None:
 async def test_red_when_a_watch_hears_nothing() -> None:
     state, clock = await serving()
     clock.now = DEAF_SECONDS + 1
-    assert len([problem for problem in state.problems() if "heard nothing" in problem]) == 5
+    assert len([problem for problem in state.problems() if "heard nothing" in problem]) == 6
 
 
 async def test_red_when_kopf_does_not_show_what_was_written() -> None:

@@ -8,12 +8,12 @@ import pytest
 
 FOLDER = Path(guildhall_operator.__file__).parent
 PURE = [
-    *("actions", "admit", "again", "decision", "finish", "follow", "guilds", "isolation", "names", "outcome"),
-    *("plan", "quantity", "records", "reprint", "run_view", "stalls", "start", "status"),
+    *("actions", "admit", "again", "cron", "decision", "finish", "follow", "guilds", "isolation", "names", "outcome"),
+    *("plan", "quantity", "records", "reprint", "run_view", "schedule", "stalls", "start", "status"),
     *(f"manifests.{path.stem}" for path in (FOLDER / "manifests").glob("*.py")),
 ]
 STANDARD = {"collections", "dataclasses", "datetime", "fractions", "json", "re", "typing"}
-OTHERS = STANDARD | {"guildhall_contracts", "pydantic"}
+OTHERS = STANDARD | {"cronsim", "guildhall_contracts", "pydantic", "zoneinfo"}
 MAY_USE = {f"guildhall_operator.{name}" for name in PURE} | {
     "guildhall_operator.config",
     "guildhall_operator.manifests",

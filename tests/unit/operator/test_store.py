@@ -143,7 +143,8 @@ def test_phantoms_go_with_every_kind_of_list() -> None:
     store.put_run(raw())
     looked: set[RunKey] = set()
     kinds: dict[str, Reflector] = {
-        item.path.rsplit("/", 1)[-1]: item for item in reflectors(FakeKube(), store, kit.NAMESPACE, looked.update)
+        item.path.rsplit("/", 1)[-1]: item
+        for item in reflectors(FakeKube(), store, kit.NAMESPACE, looked.update, looked.update)
     }
     labels = {"guildhall.dev/run": kit.UID}
     meta = {"name": "x", "namespace": kit.NAMESPACE, "uid": "x", "labels": labels}

@@ -1,0 +1,54 @@
+"""The times a cron expression names, in UTC. Pure: the moment is a parameter.
+
+Guards against doing a time twice or never when clocks are put back or forward: a fixed time in the hour that comes
+twice is one time, one in the hour that is missing comes right after it (as Debian's cron has it).
+"""
+
+from datetime import UTC, datetime, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from cronsim import CronSim, CronSimError
+
+_OVERLAP: Final = timedelta(hours=3)  # more than any clock is ever put back
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (OSError, KeyError, ValueError) as error:  # unknown, a folder, no name at all
+        raise ValueError(f"there is no time zone '{name}'; use a name such as Europe/Berlin") from error
+
+
+def problem(schedule: str, zone: str, now: datetime) -> str:
+    """Why the expression cannot be used; empty where it can."""
+    try:
+        if following(schedule, zone, now) is None:
+            return f"'{schedule}' names no time that ever comes"
+    except CronSimError as error:
+        return f"'{schedule}' is no cron expression of five fields ({error})"
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def following(schedule: str, zone: str, now: datetime) -> datetime | None:
+    """The first time after `now`; None where none ever comes. Raises ValueError and CronSimError."""
+    found = next(CronSim(schedule, now.astimezone(_zone(zone))), None)
+    return found.astimezone(UTC) if found is not None else None
+
+
+def latest(schedule: str, zone: str, after: datetime, until: datetime) -> datetime | None:
+    """The last time in (after, until]; None where there is none. Raises ValueError and CronSimError."""
+    place = _zone(zone)
+    back = next(CronSim(schedule, (until + timedelta(seconds=1)).astimezone(place), reverse=True), None)
+    if back is None or back <= after - _OVERLAP:
+        return None
+    last: datetime | None = None
+    for found in CronSim(
+        schedule, max(after, back - _OVERLAP).astimezone(place)
+    ):  # forward: backward errs in an overlap
+        if found > until:
+            break
+        last = found
+    return last.astimezone(UTC) if last is not None and last > after else None

@@ -1,0 +1,105 @@
+"""Does what a schedule's plan says: the Run first, then the status that says so; a crash in between finds it there."""
+
+import hashlib
+import logging
+from datetime import datetime
+from typing import Any, Final
+
+from guildhall_operator.apply import FIELD_MANAGER, NOTE_MAX_CHARS, collection
+from guildhall_operator.client import APPLY, MERGE, Kube, KubeError
+from guildhall_operator.manifests.owner import API_VERSION
+from guildhall_operator.records import Json, items, mapping
+from guildhall_operator.schedule import SchedulePlan, ScheduleView
+from guildhall_operator.status import stamp
+
+_REFUSALS: Final = frozenset({400, 403, 422})
+_GOOD_NEWS: Final = frozenset({"Scheduled"})
+logger = logging.getLogger(__name__)
+
+
+class RunRefused(Exception):  # noqa: N818  reads as what it says
+    """The cluster takes no Run of this template."""
+
+
+def _is_its_own(found: Json, view: ScheduleView) -> bool:
+    owners = items(mapping(found.get("metadata")).get("ownerReferences"))
+    return any(owner.get("kind") == "RunSchedule" and owner.get("uid") == view.uid for owner in owners)
+
+
+async def create_run(kube: Kube, view: ScheduleView, manifest: dict[str, Any]) -> dict[str, Any]:
+    """Makes the Run once; one of that name and owner is the one that was meant. Raises RunRefused and KubeError."""
+    path = collection("Run", view.namespace)
+    try:
+        return await kube.call("POST", path, manifest, params={"fieldManager": FIELD_MANAGER})
+    except KubeError as error:
+        if error.code in _REFUSALS:
+            raise RunRefused(error.message) from error
+        if error.code != 409 or error.reason != "AlreadyExists":
+            raise
+    found = await kube.call("GET", f"{path}/{manifest['metadata']['name']}")
+    if not _is_its_own(found, view):
+        raise RunRefused(f"Run '{manifest['metadata']['name']}' is there already and is not this schedule's; delete it")
+    return found
+
+
+async def write_status(kube: Kube, view: ScheduleView, status: dict[str, Any]) -> dict[str, Any]:
+    """Server-side apply of the whole status; the schedule as it is then."""
+    meta = {"name": view.name, "namespace": view.namespace, "uid": view.uid}
+    body = {"apiVersion": API_VERSION, "kind": "RunSchedule", "metadata": meta, "status": status}
+    path = f"/apis/{API_VERSION}/namespaces/{view.namespace}/runschedules/{view.name}/status"
+    query = {"fieldManager": FIELD_MANAGER, "force": "true"}
+    return await kube.call("PATCH", path, body, params=query, content_type=APPLY)
+
+
+async def tidy(kube: Kube, view: ScheduleView, plan: SchedulePlan) -> None:
+    """Cancels what is replaced and deletes what is too old; gone is what was wanted. Raises KubeError."""
+    path = collection("Run", view.namespace)
+    for name in plan.cancel:
+        await _unless_gone(kube, "PATCH", f"{path}/{name}", {"spec": {"cancel": True}}, MERGE)
+    for act in plan.deletions:
+        body = {"propagationPolicy": "Background", "preconditions": {"uid": act.uid}}
+        await _unless_gone(kube, "DELETE", f"{path}/{act.name}", body, "application/json")
+
+
+async def _unless_gone(kube: Kube, method: str, path: str, body: dict[str, Any], content_type: str) -> None:
+    try:
+        await kube.call(method, path, body, content_type=content_type)
+    except KubeError as error:
+        if error.code not in {404, 409}:
+            raise
+
+
+def event_of(view: ScheduleView, note: tuple[str, str], now: datetime) -> dict[str, Any]:
+    """The Kubernetes Event of a note; its name says what it is about, so that it is made once."""
+    reason, message = note
+    about = hashlib.sha256(f"{view.uid}/{reason}/{message}".encode()).hexdigest()[:16]
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{view.name[:200]}.{about}", "namespace": view.namespace},
+        "involvedObject": {
+            "apiVersion": API_VERSION,
+            "kind": "RunSchedule",
+            "name": view.name,
+            "namespace": view.namespace,
+            "uid": view.uid,
+        },
+        "type": "Normal" if reason in _GOOD_NEWS else "Warning",
+        "reason": reason,
+        "message": message[:NOTE_MAX_CHARS],
+        "firstTimestamp": stamp(now),
+        "lastTimestamp": stamp(now),
+        "count": 1,
+        "source": {"component": FIELD_MANAGER},
+        "reportingComponent": "guildhall.dev/operator",
+        "reportingInstance": FIELD_MANAGER,
+    }
+
+
+async def post_note(kube: Kube, view: ScheduleView, note: tuple[str, str], now: datetime) -> None:
+    """Posts an Event; one that cannot be posted is logged and the schedule goes on."""
+    try:
+        await kube.call("POST", f"/api/v1/namespaces/{view.namespace}/events", event_of(view, note, now))
+    except KubeError as error:
+        if error.code != 409:
+            logger.warning("event %s of RunSchedule %s/%s: %s", note[0], view.namespace, view.name, error)
