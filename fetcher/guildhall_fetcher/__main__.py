@@ -5,6 +5,7 @@ import os
 import sys
 import time
 import traceback
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -56,22 +57,20 @@ def attempt(places: Places) -> FetchMessage:
     """Fetches; every end there is, as a message."""
     try:
         request = _request()
-        places = Places(**{**_fields(places), "attempt": request.attempt})
+        places = replace(places, attempt=request.attempt)
         bound_self(request.max_bytes, request.memory_bytes)
         proxies = {name: os.environ[name] for name in PROXY_VARIABLES if os.environ.get(name)}
         source = fetched(request, places, proxies)
     except FetchFailed as failed:
         return FetchMessage(outcome=failed.outcome, message=one_line(failed.message, MESSAGE_MAX_CHARS))
     except MemoryError:
-        return FetchMessage(outcome="too_large", message="the fetcher ran out of memory (chart value fetcher.resources)")
+        return FetchMessage(
+            outcome="too_large", message="the fetcher ran out of memory (chart value fetcher.resources)"
+        )
     except Exception as error:  # noqa: BLE001  the last border: without a word the Run would end without a cause
         traceback.print_exc()
         return FetchMessage(outcome="internal", message=f"{type(error).__name__}; report this with the Run's address")
     return FetchMessage(outcome="fetched", source=source)
-
-
-def _fields(places: Places) -> dict[str, Path]:
-    return {name: getattr(places, name) for name in ("workspace", "secret", "ca", "system_ca", "scratch", "message")}
 
 
 def main() -> int:

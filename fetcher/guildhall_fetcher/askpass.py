@@ -17,7 +17,11 @@ def answer(question: str, folder: Path, place: str) -> str | None:
     if found is None or f"{found[2].strip('[]').lower()} {found[3] or 443}" != place:
         return None
     path = folder / found[1].lower()
-    return path.read_text(encoding="utf-8").strip("\r\n") if path.is_file() else ("git" if found[1] == "Username" else None)
+    return (
+        path.read_text(encoding="utf-8").strip("\r\n")
+        if path.is_file()
+        else ("git" if found[1] == "Username" else None)
+    )
 
 
 def main() -> int:

@@ -55,7 +55,7 @@ def _check_place(values: dict[str, bytes], url: GitUrl) -> None:
         raise FetchFailed("refused", f"the Secret has no key host; set it to '{url.host}' to say where it may be used")
     if place_of(named, url.scheme) != url.place:
         wanted = f"{url.host}:{url.port}"
-        raise FetchFailed("refused", f"the Secret's key host does not name {wanted}, so it was not used; nothing was sent")
+        raise FetchFailed("refused", f"the Secret's key host does not name {wanted}: nothing of it was sent")
 
 
 def _check_parts(values: dict[str, bytes], url: GitUrl) -> None:
@@ -70,7 +70,9 @@ def _check_parts(values: dict[str, bytes], url: GitUrl) -> None:
 def usable(values: dict[str, bytes], url: GitUrl) -> Credentials:
     """The Secret, if it is for this address. Raises FetchFailed before anything of it is used."""
     if url.scheme == "git":
-        raise FetchFailed("refused", "git:// sends everything in the clear, so no Secret is used with it; write https://")
+        raise FetchFailed(
+            "refused", "git:// sends everything in the clear, so no Secret is used with it; write https://"
+        )
     _check_place(values, url)
     _check_parts(values, url)
     return Credentials(values)

@@ -185,4 +185,3 @@ def fetched(request: FetchRequest, places: Places, proxies: Mapping[str, str]) -
                 raise
             time.sleep(min(pause, fetch.deadline.left()))
     return once(fetch)
-

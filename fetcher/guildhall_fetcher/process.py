@@ -3,6 +3,7 @@
 Guards against a program that never ends, writes without end, or leaves children behind.
 """
 
+import contextlib
 import os
 import resource
 import selectors
@@ -69,12 +70,13 @@ class Tail:
 
 
 def _end(child: subprocess.Popen[bytes]) -> None:
-    """Nothing of the group is left."""
-    try:
+    """Nothing of the group is left, whatever became of its leader."""
+    with contextlib.suppress(ProcessLookupError):
         os.killpg(child.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
     child.wait()
+    for stream in (child.stdout, child.stderr):
+        if stream is not None:
+            stream.close()
 
 
 def _pump(child: subprocess.Popen[bytes], out: Sink, errors: Tail, deadline: Deadline) -> None:
@@ -103,11 +105,11 @@ def run(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, out: Sink, de
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         start_new_session=True,
+        restore_signals=False,  # a file over its bound is an error git can name, not a signal that kills it
     )
     try:
-        with child:
-            _pump(child, out, errors, deadline)
-            return child.wait(deadline.left()), errors.text
+        _pump(child, out, errors, deadline)
+        return child.wait(deadline.left()), errors.text
     except subprocess.TimeoutExpired:
         deadline.left()
         raise

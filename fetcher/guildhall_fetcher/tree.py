@@ -67,7 +67,7 @@ class Listing:
 
     def _name(self, path: bytes) -> None:
         if path.split(b"/", 1)[0].decode("utf-8", "replace").casefold() == RESERVED:
-            raise FetchFailed("hostile", f"the repository has a top-level '{RESERVED}', a name Guildhall keeps to itself")
+            raise FetchFailed("hostile", f"the repository has a top-level '{RESERVED}', which is Guildhall's own")
         if not self.tells_case:
             self._apart(path)
 

@@ -1,4 +1,4 @@
-"""The workspace's volume: a place to work in, one name that appears when all is done, and nothing left behind otherwise."""
+"""The workspace's volume: a place to work in, and one name that appears when all is done."""
 
 import errno
 import os
@@ -94,7 +94,8 @@ def _is_pointer(path: Path) -> bool:
 
 def lfs_pointers(places: Places) -> tuple[int, list[str]]:
     """How many files stand for content kept elsewhere, and the first of them."""
-    count, first = 0, []
+    count = 0
+    first: list[str] = []
     for path in _files(places.staging):
         relative = path.relative_to(places.staging)
         if relative.parts[0] != ".git" and _is_pointer(path):

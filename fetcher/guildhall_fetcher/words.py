@@ -24,17 +24,18 @@ _RULES: Final[tuple[tuple[str, FetchOutcome, str, bool], ...]] = (
     (r"fsck error|object [0-9a-f]+: \w+:|refusing to |invalid path |badtree|unable to parse tree", "hostile",
      "the repository holds an object git refuses to take", False),
     (r"returned error: 30[0-9]|update url base from redirection", "refused",
-     "the server redirects, which is not followed; write the address it leads to (perhaps with .git at its end)", False),
+     "the server redirects, which is not followed; write the address it leads to (with .git at its end?)", False),
     (r"certificate|ssl_connect|gnutls_handshake|ssl connect error|handshake failure|self[- ]signed", "tls_failed",
-     "the server's certificate is not trusted here; a private CA goes into the Secret's key ca.crt "
-     "or the chart value fetcher.caBundle", False),
+     ("the server's certificate is not trusted here; a private CA goes into the Secret's key ca.crt "
+     "or the chart value fetcher.caBundle"), False),
     (r"host key verification failed|remote host identification has changed", "tls_failed",
      "the server's ssh key is not the one in the Secret's known_hosts", False),
-    (r"returned error: 40[13]|authentication failed|could not read (username|password)|terminal prompts disabled"
-     r"|invalid credentials|permission denied \(|load key|no such identity", "denied", "{credentials}", False),
-    (r"returned error: 404|repository .{0,300}not found|not exported|not appear to be a git repository"
-     r"|access denied|service not enabled", "denied", "the server has no such repository, or not for these credentials",
-     False),
+    ((r"returned error: 40[13]|authentication failed|could not read (username|password)|terminal prompts disabled"
+     r"|invalid credentials|permission denied \(|load key|no such identity"), "denied", "{credentials}", False),
+    ((r"returned error: 404|repository .{0,300}not found|not exported|not appear to be a git repository"
+     r"|no such repository|access denied"
+     r"|service not enabled"), "denied",
+     "the server has no such repository, or not for these credentials", False),
     (r"couldn't find remote ref|not our ref|unadvertised object|no such remote ref|did not send all necessary objects",
      "ref_not_found", "the server does not give out that ref; name a branch or tag that contains the commit", False),
     (r"dumb http transport|does not support shallow", "refused",
@@ -43,10 +44,11 @@ _RULES: Final[tuple[tuple[str, FetchOutcome, str, bool], ...]] = (
     (r"transport '[a-z+]*' not allowed", "refused", "that protocol is not allowed here", False),
     (r"could not resolve (host|proxy)|name or service not known|temporary failure in name resolution", "host_not_found",
      "the host's name cannot be resolved from the fetcher", True),
-    (r"timed out|connection refused|network is unreachable|no route to host|failed to connect|couldn't connect"
-     r"|could not connect", "unreachable", "{silence}", True),
+    ((r"timed out|connection refused|network is unreachable|no route to host|failed to connect|couldn't connect"
+     r"|could not connect"), "unreachable", "{silence}", True),
     (r"returned error: (429|5[0-9][0-9])", "server_failed", "the server answered with a fault of its own", True),
-    (r"early eof|hung up|disconnect|connection (was )?reset|too slow|rpc failed|broken pipe|stream .*not closed",
+    ((r"early eof|hung up|disconnect|connection (was )?reset|too slow|rpc failed|broken pipe"
+     r"|recv error|send failure|stream .*not closed"),
      "server_failed", "the connection broke off", True),
     (r"bad pack|bad object|inflate|corrupt|index-pack|protocol error|bad line length|pack signature", "server_failed",
      "what the server sent is not a sound pack", False),
