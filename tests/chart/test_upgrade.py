@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.chart import CHART, ROOT
+from support.chart import CHART
 from support.cluster import Cluster
+from support.crds import install_crds
 
 pytestmark = pytest.mark.cluster
 SMALL = {"gateway": {"persistence": {"enabled": False}}, "api": {"persistence": {"enabled": False}}}
@@ -55,7 +56,7 @@ class Release:
 def release(cluster: Cluster) -> Iterator[Release]:
     mark = uuid.uuid4().hex[:8]
     made = Release(cluster, f"upgrade-control-{mark}", f"upgrade-runs-{mark}")
-    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
+    install_crds(cluster)
     cluster.kubectl("create", "namespace", made.control)
     try:
         yield made

@@ -12,8 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import yaml
-from support.chart import ROOT, attempt
+from support.chart import attempt
 from support.cluster import Cluster
+from support.crds import install_crds
 
 LEFT_OUT = {"Deployment", "PersistentVolumeClaim"}
 JOB_CONTROLLER = "system:serviceaccount:kube-system:job-controller"
@@ -129,7 +130,7 @@ def fence(cluster: Cluster, values: dict[str, Any] | None = None) -> Iterator[Fe
     mark = uuid.uuid4().hex[:8]
     control, runs = f"fence-control-{mark}", f"fence-runs-{mark}"
     objects = _objects(control, {"runNamespaces": [runs], **(values or {})})
-    cluster.kubectl("apply", "--server-side", "--force-conflicts", "-f", str(ROOT / "crds"))
+    install_crds(cluster)
     cluster.kubectl("create", "namespace", control)
     try:
         cluster.kubectl("apply", "--server-side", "-f", "-", stdin=_listing(_namespaces(objects, yes=True)))

@@ -48,3 +48,52 @@ request.userInfo.username == "{{ include "guildhall.account" . }}"
 {{- end }}
 {{- join " && " $parts }}
 {{- end }}
+
+{{- /*
+CEL: what a Run's spec names and its author must be able to get. Call with (dict "spec" "object.spec" "what" "a Run of yours").
+*/}}
+{{- define "guildhall.references" -}}
+variables:
+- name: secret
+  expression: {{ .spec }}.?workspace.?git.?secretRef.?name.orValue("")
+- name: claims
+  expression: '[{{ .spec }}.?workspace.?claim.?name.orValue(""), {{ .spec }}.?workspace.?template.?claim.orValue("")].filter(name, name != "")'
+- name: configMap
+  expression: {{ .spec }}.?workspace.?archive.?configMap.orValue("")
+- name: guild
+  expression: {{ .spec }}.?guildRef.?name.orValue("")
+validations:
+- expression: >-
+    variables.secret == "" ||
+    authorizer.group("").resource("secrets").namespace(request.namespace).name(variables.secret).check("get").allowed()
+  messageExpression: '"you may not get Secret " + variables.secret + ", so {{ .what }} may not use it; ask for that right or name another Secret"'
+  reason: Forbidden
+- expression: >-
+    variables.claims.all(name,
+    authorizer.group("").resource("persistentvolumeclaims").namespace(request.namespace).name(name).check("get").allowed())
+  messageExpression: '"you may not get PersistentVolumeClaim " + variables.claims.join(", ") + ", so {{ .what }} may not use it"'
+  reason: Forbidden
+- expression: >-
+    variables.configMap == "" ||
+    authorizer.group("").resource("configmaps").namespace(request.namespace).name(variables.configMap).check("get").allowed()
+  messageExpression: '"you may not get ConfigMap " + variables.configMap + ", so {{ .what }} may not use it"'
+  reason: Forbidden
+- expression: >-
+    variables.guild == "" ||
+    authorizer.group("guildhall.dev").resource("guilds").namespace(request.namespace).name(variables.guild).check("get").allowed()
+  messageExpression: '"you may not get Guild " + variables.guild + ", so {{ .what }} may not use it"'
+  reason: Forbidden
+{{- end }}
+
+{{- /* CEL: what the platform team allows a Run to choose. Call with (dict "spec" "object.spec" "root" $). */}}
+{{- define "guildhall.choices" -}}
+- expression: '!has({{ .spec }}.runtimeClassName) || {{ .spec }}.runtimeClassName in {{ .root.Values.allowed.runtimeClasses | toJson }}'
+  message: {{ printf "runtimeClassName is not one this cluster allows (%s); leave it out or ask the platform team" (.root.Values.allowed.runtimeClasses | join ", " | default "none") | toJson }}
+- expression: '!has({{ .spec }}.priority) || {{ .spec }}.priority in {{ .root.Values.allowed.priorities | toJson }}'
+  message: {{ printf "priority is not one this cluster allows (%s); leave it out or ask the platform team" (.root.Values.allowed.priorities | join ", " | default "none") | toJson }}
+{{- $spec := .spec }}
+{{- with .root.Values.allowed.imagePrefixes }}
+- expression: '!has({{ $spec }}.image) || {{ . | toJson }}.exists(prefix, {{ $spec }}.image.startsWith(prefix))'
+  message: {{ printf "image does not begin with one of %s; use one of those or ask the platform team" (join ", " .) | toJson }}
+{{- end }}
+{{- end }}

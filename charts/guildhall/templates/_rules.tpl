@@ -1,14 +1,14 @@
 {{- /* The rules of each component's Role in a run namespace; docs/capabilities.md lists them and a test compares. */}}
 {{- define "guildhall.rules.operator" -}}
 - apiGroups: [guildhall.dev]
-  resources: [runs, guilds]
+  resources: [runs, guilds, runschedules]
   verbs: [get, list, watch]
 - apiGroups: [guildhall.dev]
-  resources: [runs/status, guilds/status]
+  resources: [runs/status, guilds/status, runschedules/status]
   verbs: [get, patch]
 - apiGroups: [guildhall.dev]
   resources: [runs]
-  verbs: [delete]
+  verbs: [create, patch, delete]
 - apiGroups: [batch]
   resources: [jobs]
   verbs: [get, list, watch, create, delete]

@@ -1,0 +1,140 @@
+"""A Run that loses its pod on the way: it goes on in another one, does nothing twice, and keeps what it had done.
+
+All Runs are applied at once; each test acts on its own and waits for it.
+"""
+
+import io
+import json
+import tarfile
+import time
+from collections import Counter
+from typing import Any
+
+import pytest
+from support.installation import Installation, archive_map, condition, one_role_guild, run_manifest
+
+pytestmark = pytest.mark.cluster
+
+TALLY = one_role_guild("tally", "run_shell")
+SEEDED = {"archive": {"configMap": "seed"}}
+KEPT = {**SEEDED, "storage": {"size": "32Mi"}}
+RUNS: dict[str, dict[str, Any]] = {
+    "evicted": {"guild": TALLY, "workspace": KEPT},
+    "evicted-folder": {"guild": TALLY, "workspace": SEEDED},
+    "suspended": {"guild": TALLY, "workspace": KEPT},
+    "preempted": {"guild": TALLY, "workspace": KEPT},
+}
+
+
+def seed() -> bytes:
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as archive:
+        member = tarfile.TarInfo("seed.txt")
+        member.size = 9
+        archive.addfile(member, io.BytesIO(b"original\n"))
+    return data.getvalue()
+
+
+@pytest.fixture(scope="module", name="here")
+def _here(installation: Installation) -> Installation:
+    for name in RUNS:
+        installation.delete("run", name)
+    installation.apply(archive_map("seed", seed()), *(run_manifest(name, **spec) for name, spec in RUNS.items()))
+    return installation
+
+
+def tool_outputs(events: list[dict[str, Any]]) -> list[str]:
+    return [event.get("output", "") for event in events if event["type"] == "tool.finished"]
+
+
+def after_calls(here: Installation, name: str, count: int) -> dict[str, Any]:
+    """The Run once `count` tool calls are done and stored."""
+
+    def there(run: dict[str, Any]) -> bool:
+        assert run.get("status", {}).get("phase") not in {"Succeeded", "Failed"}, "too late to act"
+        if run.get("status", {}).get("phase") != "Running":
+            return False
+        return len(tool_outputs(here.events_of(name))) >= count
+
+    return here.wait_run(name, there, 90)
+
+
+def evict(here: Installation, pod: str) -> None:
+    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": here.namespace}}
+    path = f"/api/v1/namespaces/{here.namespace}/pods/{pod}/eviction"
+    here.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
+
+
+def went_on(here: Installation, name: str, first: str) -> None:
+    """It ended well in its second attempt: every line once, every call settled once, one record without a hole."""
+    run = here.wait_done(name, 120)
+    assert condition(run, "Succeeded")["status"] == "True", here.story(name)
+    attempts = run["status"]["attempts"]
+    assert [item.get("reason") for item in attempts] == [first, "Completed"]
+    assert attempts[0]["podUid"] != attempts[1]["podUid"]
+    here.wait_run(name, lambda found: condition(found, "Sealed").get("status") == "True", 60)
+
+    events = here.events_of(name)
+    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+    starts = [event for event in events if event["type"] == "run.started"]
+    assert [start["attempt"] for start in starts] == [1, 2]
+    assert starts[1]["resumedFrom"] >= 1
+    assert {event["attempt"] for event in events if event["seq"] < starts[1]["seq"]} == {1}
+    done = [event for event in events if event["type"] == "tool.finished" and event["outcome"] == "success"]
+    counted = Counter(done[-1]["output"].split())
+    assert max(counted.values()) == 1, f"something was done twice: {counted}"
+    assert {"original", "changed"} <= set(counted)
+
+    shown = here.api(f"/api/runs/{here.namespace}.{name}/flow").body
+    calls = [call for call in shown["ledger"]["calls"] if call["state"] == "settled"]
+    assert max(Counter(call["callId"] for call in calls).values()) == 1, "one settlement for each call"
+    assert len({call["callId"] for call in calls}) == 6
+    changes = here.api(f"/api/runs/{here.namespace}.{name}/changes").body
+    assert "+changed" in json.dumps(changes), "what the first attempt changed is part of the change set"
+
+
+def test_an_evicted_run_goes_on_in_a_second_pod(here: Installation) -> None:
+    """OP-11."""
+    run = after_calls(here, "evicted", 2)
+    began = time.monotonic()
+    evict(here, run["status"]["attempts"][0]["pod"])
+    here.wait_run("evicted", lambda found: len(found["status"]["attempts"]) == 2, 60)
+    assert time.monotonic() - began < 60
+    went_on(here, "evicted", "Evicted")
+
+
+def test_an_evicted_run_in_a_folder_of_its_pod_ends_and_says_why(here: Installation) -> None:
+    run = after_calls(here, "evicted-folder", 1)
+    evict(here, run["status"]["attempts"][0]["pod"])
+    run = here.wait_done("evicted-folder", 60)
+    ended = condition(run, "Succeeded")
+    assert (ended["status"], ended["reason"]) == ("False", "Evicted")
+    assert "workspace.storage" in ended["message"]
+    assert len(run["status"]["attempts"]) == 1
+
+
+def patch(here: Installation, kind: str, name: str, spec: dict[str, Any]) -> None:
+    here.kubectl("-n", here.namespace, "patch", kind, name, "--type=merge", "-p", json.dumps({"spec": spec}))
+
+
+def test_suspend_after_start_and_release(here: Installation) -> None:
+    after_calls(here, "suspended", 1)
+    patch(here, "run", "suspended", {"suspend": True})
+    run = here.wait_run("suspended", lambda found: found["status"]["phase"] == "Queued", 60)
+    assert condition(run, "Queued")["reason"] == "Suspended"
+    pods = alive(here, run["metadata"]["uid"])
+    assert pods == [], "a suspended Run uses nothing"
+    patch(here, "run", "suspended", {"suspend": False})
+    went_on(here, "suspended", "Suspended")
+
+
+def alive(here: Installation, uid: str) -> list[str]:
+    pods = here.items("pods", selector=f"guildhall.dev/run={uid}")
+    return [pod["metadata"]["name"] for pod in pods if pod["status"]["phase"] not in {"Succeeded", "Failed"}]
+
+
+def test_a_job_its_queue_suspends_goes_on_in_another(here: Installation) -> None:
+    """What Kueue does to take a place back; here an administrator does it."""
+    run = after_calls(here, "preempted", 1)
+    patch(here, "job", run["status"]["attempts"][0]["job"], {"suspend": True})
+    went_on(here, "preempted", "Suspended")
