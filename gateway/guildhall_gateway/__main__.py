@@ -75,7 +75,7 @@ async def serve(config: Config) -> None:
     """Run until SIGTERM or SIGINT. Raises OSError when a port, the store or the cluster cannot be had."""
     client = in_cluster()
     runs = KubernetesRuns(client, list(config.run_namespaces))
-    gateway = Gateway(config, Doors(runs, KubernetesIdentity(client, config.audience), runs))
+    gateway = Gateway(config, Doors(runs, KubernetesIdentity(client, config.audience), runs, runs))
     canary, doorway = Canary(), Doorway()
     door = doorway.listen(config.host, config.ports.https)
     main = server(doorway.around(make_app(gateway)), config.host, config.ports.https, config.tls)
@@ -107,7 +107,8 @@ async def serve(config: Config) -> None:
 def main() -> int:
     """0 after a clean stop, 1 when the gateway cannot run, 2 for a bad configuration."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
-    logging.getLogger("httpx").setLevel(logging.WARNING)
+    for talkative in ("httpx", "httpx2", "mcp", "client"):  # they log addresses, and what servers say
+        logging.getLogger(talkative).setLevel(logging.WARNING if talkative == "httpx" else logging.CRITICAL)
     try:
         config = read_config()
     except ConfigError as error:

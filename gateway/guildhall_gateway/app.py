@@ -13,6 +13,7 @@ from typing import Any, Final, TypeVar
 from guildhall_contracts import limits
 from guildhall_contracts.approvals import ApprovalRequest
 from guildhall_contracts.base import Record
+from guildhall_contracts.external import ExternalCall
 from guildhall_contracts.model_api import AskedItem, BlobRef, ModelReply, ModelRequest, ReplyLine
 from pydantic import ValidationError
 from starlette.applications import Starlette
@@ -167,6 +168,15 @@ async def _consume_approval(gateway: Gateway, request: Request, run: RunView) ->
     return Response(status_code=204)
 
 
+async def _tools(gateway: Gateway, request: Request, run: RunView) -> Response:
+    return _record(await gateway.tools.offered(run))
+
+
+async def _call_tool(gateway: Gateway, request: Request, run: RunView) -> Response:
+    call = parse(ExternalCall, await read_body(request, APPROVAL_BODY_MAX_BYTES))
+    return _record(await gateway.tools.call(run, request.path_params["name"], call))
+
+
 async def _ledger(gateway: Gateway, request: Request) -> Response:
     uid = request.path_params["uid"]
     grant = await gateway.ledger.grant(uid)
@@ -241,6 +251,8 @@ def make_app(gateway: Gateway) -> Starlette:
             route("/v1/questions/{id}", "DELETE", "run", _withdraw),
             route("/v1/approvals/{id}", "PUT", "model", _ask_approval),
             route("/v1/approvals/{id}/consume", "POST", "model", _consume_approval),
+            route("/v1/tools", "GET", "model", _tools),
+            route("/v1/tools/{name}", "POST", "model", _call_tool),
             route("/internal/v1/runs/{uid}/ledger", "GET", "api", _ledger),
             route("/internal/v1/awaiting", "GET", "api", _awaiting),
             route("/internal/v1/runs/{uid}/blobs/{sha256}", "GET", "api", _get_blob),

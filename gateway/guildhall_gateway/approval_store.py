@@ -1,8 +1,9 @@
 """Approvals in the store: decided once, verified and consumed in one statement, so that two workers get one yes.
 
-Guards against replay, and against a clock set back: an expiry that was seen once stays.
+Guards against replay, and against a clock set back or stopped: time only goes on here, and what it passed stays passed.
 """
 
+import time
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -46,9 +47,13 @@ class _UndeliverableError(Exception):
 class ApprovalStore:
     """The only writer of `approvals`. Methods return None, or why not."""
 
-    def __init__(self, store: Store, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, store: Store, clock: Callable[[], float], monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
         self._store = store
         self.clock = clock
+        self._monotonic = monotonic
+        self._seen: tuple[float, float] | None = None  # the latest time told here, and what `monotonic` said then
 
     async def ask(self, request: ApprovalRequest, run: str) -> str | None:
         """Record that a person is asked; asking the same again changes nothing, asking another thing is refused."""
@@ -94,15 +99,15 @@ class ApprovalStore:
 
     async def consume(self, request: ApprovalRequest, run: str) -> str | None:
         """Verify and use up in one transaction: of any number of callers, at most one gets None."""
+        return await self._store.write(lambda connection: self.use(connection, request, run))
 
-        def work(connection: Connection) -> str | None:
-            now = self._now(connection)
-            approval = _get(connection, run, request.approval_id)
-            refused = usable(approval, request, run, now)
-            author = approval.author if approval else ""
-            return refused or _move(connection, (run, request.approval_id), "approved", "consumed", author)
-
-        return await self._store.write(work)
+    def use(self, connection: Connection, request: ApprovalRequest, run: str) -> str | None:
+        """`consume` as a part of a larger transaction: what is done with the approval is recorded with its use."""
+        now = self._now(connection)
+        approval = _get(connection, run, request.approval_id)
+        refused = usable(approval, request, run, now)
+        author = approval.author if approval else ""
+        return refused or _move(connection, (run, request.approval_id), "approved", "consumed", author)
 
     async def open_count(self, run: str) -> int:
         return await self._store.read(lambda connection: _open_count(connection, run))
@@ -117,9 +122,12 @@ class ApprovalStore:
         await self._store.write(self._now)
 
     def _now(self, connection: Connection) -> float:
-        """The latest time ever seen; also closes what that time has overtaken."""
+        """The latest time ever seen, and no less than has passed since; also closes what that time has overtaken."""
         row = connection.execute(_LATEST, {"key": CLOCK_KEY}).scalar()
-        now = max(self.clock(), float(row or 0.0))
+        monotonic = self._monotonic()
+        passed = self._seen[0] + monotonic - self._seen[1] if self._seen else 0.0
+        now = max(self.clock(), float(row or 0.0), passed)
+        self._seen = (now, monotonic)
         connection.execute(_SEEN, {"key": CLOCK_KEY, "value": repr(now)})
         connection.execute(_EXPIRE, {"now": now})
         return now

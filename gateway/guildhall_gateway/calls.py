@@ -62,8 +62,13 @@ class ModelCalls:
         self._live: dict[tuple[str, str], LiveCall] = {}
         self._starting: set[tuple[str, str]] = set()
 
-    async def start(self, run: RunView, grant: Grant, request: ModelRequest) -> LiveCall | ModelReply:
-        """The call, being made, or its stored reply. Raises Refused."""
+    async def start(
+        self, run: RunView, grant: Grant, request: ModelRequest, shown: ModelRequest | None = None
+    ) -> LiveCall | ModelReply:
+        """The call, being made, or its stored reply. Raises Refused.
+
+        `shown`: what the model is to see instead; the call stays the one that was asked for.
+        """
         digest = sha256_hex(request.model_dump_json().encode("utf-8", "surrogatepass"))
         key = (run.uid, request.call_id)
         live = self._live.get(key)
@@ -74,7 +79,7 @@ class ModelCalls:
             raise Refused(refusal(409, "llm_unavailable", text, retry_after_seconds=1.0))
         self._starting.add(key)
         try:
-            return await self._begin(run, grant, request, digest)
+            return await self._begin(run, grant, shown or request, digest)
         finally:
             self._starting.discard(key)
 

@@ -40,6 +40,12 @@ class Budgets(Record):
     day_micro_usd: int | None = Field(None, ge=0)
 
 
+class Connections(Record):
+    """Origins (`https://host[:port]`) Connections may name; none by default. Private addresses are allowed there."""
+
+    allow: list[Url] = Field(default_factory=list, max_length=64)
+
+
 class Ports(Record):
     """`https` serves executors and the api; `canary` must be out of reach for run pods; `health` is plain HTTP."""
 
@@ -63,6 +69,7 @@ class Config(Record):
     budgets: Budgets = Budgets()
     providers_dir: FilePath = "/run/secrets/guildhall"
     base_urls: dict[ProviderName, Url] = Field(default_factory=dict, max_length=32)
+    connections: Connections = Connections()
     ports: Ports = Ports()
     host: str = Field("0.0.0.0", max_length=64)  # noqa: S104  a pod listens on its own address
 

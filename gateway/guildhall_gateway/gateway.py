@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +12,7 @@ from guildhall_contracts.guild import DEFAULT_BUDGET
 from guildhall_contracts.model_api import LedgerTotals, ModelReply, ModelRequest
 from guildhall_contracts.run import Awaiting
 
+from guildhall_gateway.adapters.connections import Connections, Reach, reach
 from guildhall_gateway.approval_store import ApprovalStore
 from guildhall_gateway.awaiting import AwaitingBoard
 from guildhall_gateway.blobs import Blobs
@@ -26,8 +27,10 @@ from guildhall_gateway.live import CANCELLED, LiveCall, Rules, Timeouts
 from guildhall_gateway.problems import Refused, lagging
 from guildhall_gateway.providers.route import Providers
 from guildhall_gateway.questions import Questions
-from guildhall_gateway.runs import AnyView, Change, RunSource, RunView, StatusSink
+from guildhall_gateway.runs import AnyView, Change, NoSecrets, RunSource, RunView, SecretSource, StatusSink
 from guildhall_gateway.store import Store
+from guildhall_gateway.tool_store import ToolStore
+from guildhall_gateway.tools import Tools
 from guildhall_gateway.usage import UsageWriter
 
 log = logging.getLogger(__name__)
@@ -40,11 +43,12 @@ CLEAN_AGAIN_SECONDS: Final = 5.0
 
 @dataclass(frozen=True, slots=True)
 class Doors:
-    """The three small protocols behind which the cluster is; local mode has others behind them."""
+    """The small protocols behind which the cluster is; local mode has others behind them."""
 
     source: RunSource
     identity: IdentitySource
     sink: StatusSink
+    secrets: SecretSource = field(default_factory=NoSecrets)
 
 
 class Gateway:
@@ -53,7 +57,12 @@ class Gateway:
     no_budget: Final = DEFAULT_BUDGET
 
     def __init__(
-        self, config: Config, doors: Doors, timeouts: Timeouts | None = None, clock: Callable[[], float] = time.time
+        self,
+        config: Config,
+        doors: Doors,
+        timeouts: Timeouts | None = None,
+        clock: Callable[[], float] = time.time,
+        where: Reach | None = None,
     ) -> None:
         source, sink = doors.source, doors.sink
         self.config = config
@@ -69,6 +78,10 @@ class Gateway:
         self.authenticator = Authenticator(doors.identity, source, config.api_account, config.run_namespaces)
         self.usage = UsageWriter(source, sink, self._figures)
         self.courier = Courier(Desk(self.inbox, self.questions, self.approvals), source, sink, self._person_waits)
+        tool_store = ToolStore(self.store)
+        outward = where or reach(config.connections.allow)
+        self.connections = Connections(source, sink, doors.secrets, tool_store, outward)
+        self.tools = Tools(tool_store, self.approvals, source, self.connections, self._person_waits)
         rules = Rules(tuple(config.models.allow), config.budgets, timeouts or Timeouts())
         self.calls = ModelCalls(self.ledger, Providers(config).find, rules, self._settled, clock)
         self._spenders: set[str] = set()  # Runs that made calls while this gateway ran, until they are over
@@ -85,6 +98,7 @@ class Gateway:
         self.source.subscribe(self._hear)
         self.courier.start()
         self.usage.start()
+        self.connections.start()
         for run in self.source.runs():
             self._hear("set", run)
         for uid in await self.ledger.settle_orphans(self.clock()):
@@ -94,7 +108,8 @@ class Gateway:
 
     async def stop(self, grace_seconds: float = STOP_GRACE_SECONDS) -> None:
         """Let calls end, settle them, write last statuses."""
-        await self.calls.close(grace_seconds)
+        await asyncio.gather(self.calls.close(grace_seconds), self.tools.close(grace_seconds))
+        await self.connections.stop()
         await self.courier.stop()
         tasks = [*self._tasks, self._reaper] if self._reaper else self._tasks
         for task in tasks:
@@ -107,11 +122,17 @@ class Gateway:
     def healthy(self) -> bool:
         """Whether every watch and worker lives."""
         workers = not any(task.done() for task in self._tasks)
-        return workers and self.source.healthy() and self.courier.healthy() and self.usage.healthy()
+        return (
+            workers
+            and self.source.healthy()
+            and self.courier.healthy()
+            and self.usage.healthy()
+            and self.connections.healthy()
+        )
 
     async def start_call(self, run: RunView, request: ModelRequest) -> LiveCall | ModelReply:
         """A model call of a Run. Raises Refused."""
-        call = await self.calls.start(run, await self.grant(run), request)
+        call = await self.calls.start(run, await self.grant(run), request, self.tools.shown(run, request))
         self._spenders.add(run.uid)
         now = self.source.run(run.uid)
         if now is None or now.cancelled or now.finished:
@@ -152,6 +173,7 @@ class Gateway:
             return
         if change == "gone" or view.cancelled or view.finished:
             self.calls.cut(view.uid, CANCELLED)
+            self.tools.cut(view.uid)
         if change == "gone":
             self.usage.forget(view.uid)
             self._spenders.discard(view.uid)
@@ -180,6 +202,7 @@ class Gateway:
         if self.source.run(run) is None:
             await self.inbox.forget(run)
             await self.approvals.forget(run)
+            await self.tools.forget(run)
             await self.blobs.drop(run)
 
     async def _reap(self) -> None:
@@ -189,6 +212,7 @@ class Gateway:
         while True:
             try:
                 found = await self.store.runs_with_content()
+                await self.connections.reap()
                 break
             except OSError as error:
                 log.warning("looking for what deleted Runs left: %s", error)

@@ -133,6 +133,13 @@ class SecretSource(Protocol):
     async def secret(self, namespace: str, name: str) -> dict[str, bytes] | None: ...
 
 
+class NoSecrets:
+    """For a gateway that has none to read: every Connection that names one is unusable."""
+
+    async def secret(self, _namespace: str, _name: str) -> dict[str, bytes] | None:
+        return None
+
+
 def _dict(value: Any) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 

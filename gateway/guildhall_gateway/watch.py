@@ -4,6 +4,7 @@ Guards against a gateway that is green and deaf: `healthy` is false as soon as o
 """
 
 import asyncio
+import base64
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
@@ -17,11 +18,13 @@ from guildhall_gateway.kube import KubeClient, KubeError
 from guildhall_gateway.runs import (
     AnyView,
     Change,
+    ConnectionView,
     GuildView,
     InterventionView,
     Listener,
     PodView,
     RunView,
+    parse_connection,
     parse_guild,
     parse_intervention,
     parse_pod,
@@ -41,6 +44,9 @@ LIST_PAGE_COUNT: Final = 500
 RELIST_SECONDS: Final = 600.0
 
 
+StatusOwner = RunView | InterventionView | ConnectionView
+
+
 @dataclass(frozen=True, slots=True)
 class Kind:
     """A watched kind: its path below a namespace, a label selector, and its parser."""
@@ -58,6 +64,7 @@ def _group(plural: str) -> Callable[[str], str]:
 KINDS: Final = (
     Kind("runs", _group("runs"), parse_run),
     Kind("guilds", _group("guilds"), parse_guild),
+    Kind("connections", _group("connections"), parse_connection),
     Kind("interventions", _group("interventions"), parse_intervention),
     Kind("pods", lambda namespace: f"/api/v1/namespaces/{namespace}/pods", parse_pod, RUN_LABEL),
 )
@@ -164,6 +171,7 @@ class ViewCache:
         self._runs: dict[str, RunView] = {}
         self._pods: dict[str, PodView] = {}
         self._guilds: dict[tuple[str, str], GuildView] = {}
+        self._connections: dict[str, ConnectionView] = {}
         self._interventions: dict[str, dict[str, InterventionView]] = {}
         self._listeners: list[Listener] = []
 
@@ -178,6 +186,9 @@ class ViewCache:
 
     def guild(self, namespace: str, name: str) -> GuildView | None:
         return self._guilds.get((namespace, name))
+
+    def connections(self) -> list[ConnectionView]:
+        return list(self._connections.values())
 
     def interventions(self, run_uid: str) -> list[InterventionView]:
         found = self._interventions.get(run_uid, {}).values()
@@ -201,6 +212,8 @@ class ViewCache:
                 _put(self._pods, view.uid, view, gone=gone)
             case GuildView():
                 _put(self._guilds, (view.namespace, view.name), view, gone=gone)
+            case ConnectionView():
+                _put(self._connections, view.uid, view, gone=gone)
             case InterventionView():
                 items = self._interventions.setdefault(view.run_uid or "", {})
                 _put(items, view.uid, view, gone=gone)
@@ -216,7 +229,7 @@ def _put(where: dict[Any, Any], key: Any, view: AnyView, *, gone: bool) -> None:
 
 
 class KubernetesRuns(ViewCache):
-    """Runs, pods, Guilds and Interventions of the run namespaces, and the statuses written back."""
+    """What the run namespaces hold that concerns the gateway, the statuses written back, and Connections' Secrets."""
 
     def __init__(self, client: KubeClient, namespaces: list[str]) -> None:
         super().__init__()
@@ -249,7 +262,21 @@ class KubernetesRuns(ViewCache):
     async def write_intervention(self, item: InterventionView, status: dict[str, Any]) -> None:
         await self._apply("interventions", "Intervention", item, status)
 
-    async def _apply(self, plural: str, kind: str, view: RunView | InterventionView, status: dict[str, Any]) -> None:
+    async def write_connection(self, item: ConnectionView, status: dict[str, Any]) -> None:
+        await self._apply("connections", "Connection", item, status)
+
+    async def secret(self, namespace: str, name: str) -> dict[str, bytes] | None:
+        """The values of a Secret the chart's list names; None where it is not there or may not be read."""
+        try:
+            found = await self._client.request("GET", f"/api/v1/namespaces/{namespace}/secrets/{name}")
+        except KubeError as error:
+            if error.status in (403, 404):
+                return None
+            raise
+        data = found.get("data")
+        return decoded_secret(data if isinstance(data, dict) else {})
+
+    async def _apply(self, plural: str, kind: str, view: StatusOwner, status: dict[str, Any]) -> None:
         body = {
             "apiVersion": "guildhall.dev/v1alpha1",
             "kind": kind,
@@ -259,6 +286,17 @@ class KubernetesRuns(ViewCache):
         path = f"{GROUP_PATH}/namespaces/{view.namespace}/{plural}/{view.name}/status"
         params = {"fieldManager": FIELD_MANAGER, "force": "true"}
         await self._client.request("PATCH", path, params=params, body=body, content_type="application/apply-patch+yaml")
+
+
+def decoded_secret(data: dict[Any, Any]) -> dict[str, bytes]:
+    """The values of a Secret's `data`; what is no Base64 is left out."""
+    found: dict[str, bytes] = {}
+    for key, value in data.items():
+        try:
+            found[str(key)] = base64.b64decode(value, validate=True)
+        except (ValueError, TypeError):
+            continue
+    return found
 
 
 def utc_now() -> str:

@@ -11,12 +11,13 @@ from typing import Any
 import httpx
 from guildhall_contracts.guild import DEFAULT_BUDGET, Budget
 from guildhall_gateway.__main__ import Server, server
+from guildhall_gateway.adapters.connections import Reach
 from guildhall_gateway.app import make_app
 from guildhall_gateway.config import Config
 from guildhall_gateway.gateway import Doors, Gateway
 from guildhall_gateway.identity import TokenFacts
 from guildhall_gateway.live import Timeouts
-from guildhall_gateway.runs import InterventionView, PodView, RunView
+from guildhall_gateway.runs import ConnectionView, InterventionView, PodView, RunView
 from guildhall_gateway.watch import ViewCache
 
 API_ACCOUNT = "system:serviceaccount:guildhall:guildhall-api"
@@ -33,6 +34,8 @@ class Cluster(ViewCache):
         self.reviews = 0
         self.run_statuses: list[tuple[str, dict[str, Any]]] = []
         self.item_statuses: list[tuple[str, str]] = []
+        self.connection_statuses: list[tuple[str, dict[str, Any]]] = []
+        self.secrets: dict[tuple[str, str], dict[str, bytes]] = {}
         self.alive = True
 
     def healthy(self) -> bool:
@@ -51,6 +54,12 @@ class Cluster(ViewCache):
     async def write_intervention(self, item: InterventionView, status: dict[str, Any]) -> None:
         self.item_statuses.append((item.uid, status["state"]))
         self.tell("set", replace(item, state=status["state"]))
+
+    async def write_connection(self, item: ConnectionView, status: dict[str, Any]) -> None:
+        self.connection_statuses.append((item.name, status))
+
+    async def secret(self, namespace: str, name: str) -> dict[str, bytes] | None:
+        return self.secrets.get((namespace, name))
 
     def add_run(self, uid: str = "run-1", *, token: str = TOKEN, ip: str = "127.0.0.1", **fields: Any) -> RunView:
         """A running Run with its pod and token."""
@@ -159,12 +168,17 @@ class Served:
 
 @contextlib.asynccontextmanager
 async def serve(
-    folder: Path, cluster: Cluster | None = None, *, timeouts: Timeouts | None = None, **fields: Any
+    folder: Path,
+    cluster: Cluster | None = None,
+    *,
+    timeouts: Timeouts | None = None,
+    where: Reach | None = None,
+    **fields: Any,
 ) -> AsyncIterator[Served]:
     """A gateway with its files below `folder`."""
     cluster = cluster or Cluster()
-    doors = Doors(cluster, cluster, cluster)
-    gateway = Gateway(config(folder, **fields), doors, timeouts)
+    doors = Doors(cluster, cluster, cluster, cluster)
+    gateway = Gateway(config(folder, **fields), doors, timeouts, where=where)
     await gateway.start()
     listener = server(make_app(gateway), "127.0.0.1", 0)
     task = asyncio.create_task(listener.serve())

@@ -1,0 +1,1 @@
+"""How the gateway reaches external tools. What a server says is material here: cut, escaped, never believed."""

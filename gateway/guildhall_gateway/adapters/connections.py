@@ -1,0 +1,260 @@
+"""The Connections of the run namespaces: each is listed, watched over, told about in its status, and called.
+
+Guards against a tool outliving its Connection: what is offered is looked up at each model request and each call, and a
+deleted Connection is out of that list before its sessions are closed.
+"""
+
+import asyncio
+import logging
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from guildhall_contracts.connection import ConnectionReason, ConnectionSpec
+from pydantic import ValidationError
+
+from guildhall_gateway.adapters.face import Spoken, connection_status
+from guildhall_gateway.adapters.guard import FORBIDDEN, Network, api_server, origin_of
+from guildhall_gateway.adapters.listing import Found, Offer, listed, pinned, unnamed
+from guildhall_gateway.adapters.pool import AnySession, Pool
+from guildhall_gateway.adapters.secret import target_of
+from guildhall_gateway.adapters.target import Problem, Said, Target, Times
+from guildhall_gateway.runs import AnyView, Change, ConnectionView, RunSource, RunView, SecretSource, StatusSink
+from guildhall_gateway.tool_store import ToolStore
+from guildhall_gateway.watch import utc_now
+
+log = logging.getLogger(__name__)
+
+CONNECTIONS_MAX_COUNT: Final = 256
+RETRY_FIRST_SECONDS: Final = 2.0
+SWEEP_SECONDS: Final = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """Which origins the platform team allows, which addresses nobody may reach, and how long things may take."""
+
+    allowed: frozenset[str] = frozenset()
+    forbidden: Collection[Network] = FORBIDDEN
+    times: Times = field(default_factory=Times)
+
+
+def reach(allow: Collection[str], times: Times | None = None) -> Reach:
+    """What a gateway of this configuration may reach."""
+    allowed = frozenset(filter(None, map(origin_of, allow)))
+    return Reach(allowed, (*FORBIDDEN, *api_server()), times or Times())
+
+
+@dataclass(slots=True)
+class Kept:
+    """One Connection as it is now."""
+
+    view: ConnectionView
+    spec: ConnectionSpec | None = None
+    found: list[Found] = field(default_factory=list)
+    pins: Mapping[str, str] | None = None
+    offers: dict[str, Offer] = field(default_factory=dict)
+    reason: ConnectionReason = "Unreachable"
+    message: str = ""
+    told: dict[str, Any] = field(default_factory=dict)
+    wake: asyncio.Event = field(default_factory=asyncio.Event)
+    task: asyncio.Task[None] | None = None
+
+    def take(self, view: ConnectionView) -> None:
+        """The Connection as it is written now; its tools are judged by it at once."""
+        self.view = view
+        try:
+            self.spec = ConnectionSpec.model_validate(view.spec)
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            self.spec, self.offers = None, {}
+            self.reason, self.message = "SpecInvalid", f"spec.{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            return
+        self.judge()
+
+    def judge(self) -> None:
+        if self.spec is not None and self.pins is not None:
+            self.offers = {offer.part: offer for offer in listed(self.found, self.spec, self.pins)}
+
+
+class Connections:
+    """Keeps every Connection; the only one that opens sessions."""
+
+    def __init__(
+        self, source: RunSource, sink: StatusSink, secrets: SecretSource, store: ToolStore, where: Reach
+    ) -> None:
+        self._source = source
+        self._sink = sink
+        self._secrets = secrets
+        self._store = store
+        self._reach = where
+        self._kept: dict[str, Kept] = {}
+        self._pool = Pool(self._make, _now)
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._sweeper: asyncio.Task[None] | None = None
+
+    def start(self) -> None:
+        self._source.subscribe(self.hear)
+        for view in self._source.connections():
+            self.hear("set", view)
+        self._sweeper = asyncio.create_task(self._sweep())
+
+    async def stop(self) -> None:
+        tasks = [*self._tasks, *(kept.task for kept in self._kept.values() if kept.task), self._sweeper]
+        for task in filter(None, tasks):
+            task.cancel()
+        await asyncio.gather(*filter(None, tasks), return_exceptions=True)
+        await self._pool.close()
+
+    def healthy(self) -> bool:
+        return self._sweeper is not None and not self._sweeper.done()
+
+    def hear(self, change: Change, view: AnyView) -> None:
+        """A change in the cluster."""
+        if isinstance(view, RunView) and (change == "gone" or view.finished):
+            self._later(self._pool.close(run=view.uid))
+        if not isinstance(view, ConnectionView):
+            return
+        kept = self._kept.get(view.uid)
+        if change == "gone":
+            self._kept.pop(view.uid, None)
+            self._later(self._forget(view.uid, kept))
+        elif kept is not None:
+            changed = kept.view.generation != view.generation
+            kept.take(view)
+            if changed:
+                self._later(self._pool.close(connection=view.uid))
+                kept.wake.set()
+        elif len(self._kept) < CONNECTIONS_MAX_COUNT:
+            kept = self._kept[view.uid] = Kept(view)
+            kept.take(view)
+            kept.task = asyncio.create_task(self._keep(kept))
+        else:
+            log.warning("connection %s/%s: %d are kept already", view.namespace, view.name, CONNECTIONS_MAX_COUNT)
+
+    def _later(self, work: Any) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _forget(self, uid: str, kept: Kept | None) -> None:
+        if kept is not None and kept.task is not None:
+            kept.task.cancel()
+            await asyncio.gather(kept.task, return_exceptions=True)
+        await self._pool.close(connection=uid)
+        try:
+            await self._store.forget_connection(uid)
+        except OSError as error:
+            log.warning("what was kept of connection %s: %s", uid, error)
+
+    async def reap(self) -> None:
+        """Forget the Connections that were deleted while no gateway ran. Raises OSError."""
+        there = {view.uid for view in self._source.connections()}
+        for uid in await self._store.connections():
+            if uid not in there:
+                await self._store.forget_connection(uid)
+
+    def offers(self, namespace: str) -> dict[str, tuple[Kept, Offer]]:
+        """What may be offered in a namespace now, by the name a Guild writes."""
+        return {
+            f"{kept.view.name}__{offer.part}": (kept, offer)
+            for kept in self._kept.values()
+            if kept.view.namespace == namespace
+            for offer in kept.offers.values()
+            if offer.state == "offered"
+        }
+
+    async def call(self, kept: Kept, offer: Offer, run: str, call_id: str, arguments: dict[str, Any]) -> Said:
+        """What the tool answered. Raises Problem."""
+
+        async def target() -> Target:
+            self._there(kept)
+            return await self._target(kept)
+
+        self._there(kept)
+        return await self._pool.call((kept.view.uid, run), target, call_id, offer.remote, arguments)
+
+    def _there(self, kept: Kept) -> None:
+        if self._kept.get(kept.view.uid) is not kept:
+            raise Problem("Unreachable", "the connection was deleted")
+
+    async def _target(self, kept: Kept) -> Target:
+        if kept.spec is None:
+            raise Problem("SpecInvalid", kept.message)
+        where = self._reach
+        try:
+            return await target_of(kept.spec, kept.view.namespace, where.allowed, where.forbidden, self._secrets)
+        except OSError as error:
+            raise Problem("SecretUnusable", "the cluster does not answer for the Secret; trying again") from error
+
+    def _make(self, target: Target) -> AnySession:
+        # Imported here: a gateway without Connections need not carry the 24 MiB of it.
+        from guildhall_gateway.adapters.session import Session  # noqa: PLC0415
+
+        return Session(target, self._reach.times)
+
+    async def _keep(self, kept: Kept) -> None:
+        pause = RETRY_FIRST_SECONDS
+        while True:
+            kept.wake.clear()
+            try:
+                await self._look(kept)
+                await self._tell(kept)
+            except OSError as error:
+                log.warning("connection %s/%s: %s", kept.view.namespace, kept.view.name, error)
+            except Exception:
+                log.exception("connection %s/%s", kept.view.namespace, kept.view.name)
+            ready = kept.reason == "Connected"
+            pause = RETRY_FIRST_SECONDS if ready else min(2 * pause, self._reach.times.relist)
+            try:
+                await asyncio.wait_for(kept.wake.wait(), self._reach.times.relist if ready else pause)
+            except TimeoutError:
+                continue
+
+    async def _look(self, kept: Kept) -> None:
+        """List the server's tools, accept them the first time, and judge them. Raises OSError."""
+        if kept.spec is None:
+            return
+        try:
+            kept.found = await self._listed(kept)
+        except Problem as problem:
+            kept.reason, kept.message = problem.reason, str(problem)
+            if problem.reason not in ("Unreachable", "ProtocolError"):
+                kept.found, kept.offers = [], {}  # a server that is away may come back; one we may not speak to is out
+            return
+        pins = await self._store.pins(kept.view.uid)
+        if pins is None:
+            await self._store.pin(kept.view.uid, pinned(listed(kept.found, kept.spec, None)))
+            pins = await self._store.pins(kept.view.uid)
+        kept.pins = pins
+        kept.judge()
+        left_out = unnamed(kept.found)
+        kept.reason = "Connected"
+        kept.message = f"{left_out} tools are left out: their names cannot be written in a Guild" if left_out else ""
+
+    async def _listed(self, kept: Kept) -> list[Found]:
+        session: Any = self._make(await self._target(kept))
+        await session.open()
+        try:
+            found: list[Found] = await session.tools()
+        finally:
+            await session.close()
+        return found
+
+    async def _tell(self, kept: Kept) -> None:
+        """Write the status where it differs from what was written last. Raises OSError."""
+        spoken = Spoken(kept.reason, kept.message, utc_now())
+        status = connection_status(kept.view, kept.spec, list(kept.offers.values()), spoken)
+        if status == kept.told:
+            return
+        await self._sink.write_connection(kept.view, status)
+        kept.told = status
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(min(SWEEP_SECONDS, self._reach.times.idle))
+            await self._pool.close(unused_since=_now() - self._reach.times.idle)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -1,0 +1,186 @@
+"""Where a request to a tool server may go, and how much may come back. Guards the cluster's own addresses and memory.
+
+Only the one origin a Connection names; no redirect leaves it. The name is looked up here and the addresses judged
+before anything is sent, so that no name can point at this machine, the metadata service or the API server. Answers are
+cut off at a bound, compressed ones refused, streams of the server's own never opened.
+"""
+
+import asyncio
+import ipaddress
+import json
+import os
+import socket
+import ssl
+from collections.abc import AsyncIterator, Collection
+from typing import Final
+from urllib.parse import urlsplit
+
+import httpx2
+from guildhall_contracts import limits
+
+Address = ipaddress.IPv4Address | ipaddress.IPv6Address
+Network = ipaddress.IPv4Network | ipaddress.IPv6Network
+CALL_META: Final = "guildhall.dev/call"
+_NOT_TAKEN: Final = frozenset({401, 403, 404, 405, 429})
+_PORTS: Final = {"http": 80, "https": 443}
+_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
+_SIX_TO_FOUR: Final = ipaddress.IPv6Network("2002::/16")
+
+FORBIDDEN: Final[tuple[Network, ...]] = tuple(
+    ipaddress.ip_network(text)
+    for text in (
+        "0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "100.100.100.200/32", "224.0.0.0/4", "240.0.0.0/4",
+        "::/128", "::1/128", "fe80::/10", "ff00::/8", "fd00:ec2::254/128",
+    )
+)  # fmt: skip
+"""This machine, link-local (cloud metadata) and multicast. Private ranges are where in-cluster servers are."""
+
+
+class Forbidden(httpx2.ConnectError):
+    """A request that may not be made; nothing was sent."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+
+
+class TooMuch(httpx2.ReadError):
+    """An answer that is larger than may be, or packed so that its size cannot be told."""
+
+
+def origin_of(url: str) -> str:
+    """`scheme://host:port` in one spelling; empty for what is no http(s) address."""
+    try:
+        parts = urlsplit(url)
+        host, port = parts.hostname or "", parts.port or _PORTS.get(parts.scheme, 0)
+    except ValueError:
+        return ""
+    named = bool(host) and parts.scheme in _PORTS and not parts.username
+    return f"{parts.scheme}://{host.rstrip('.').lower()}:{port}" if named else ""
+
+
+def host_of(url: str) -> str:
+    """The host of an address as a Secret's key `host` names it: with its port where the address has one."""
+    return urlsplit(url).netloc.lower()
+
+
+def api_server() -> tuple[Network, ...]:
+    """The API server's address, where this process is told one."""
+    try:
+        return (ipaddress.ip_network(os.environ.get("KUBERNETES_SERVICE_HOST", "")),)
+    except ValueError:
+        return ()
+
+
+def judged(address: str, forbidden: Collection[Network]) -> str | None:
+    """The address to connect to, or None where none may be made. IPv4 inside of IPv6 is judged as IPv4."""
+    try:
+        found: Address = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return None
+    inner = _inner(found) if isinstance(found, ipaddress.IPv6Address) else None
+    told = [one for one in (found, inner) if one is not None]
+    bad = any(one.version == network.version and one in network for one in told for network in forbidden)
+    return None if bad else str(found)
+
+
+def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
+    if address.ipv4_mapped is not None:
+        return address.ipv4_mapped
+    if address in _NAT64:
+        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+    return address.sixtofour if address in _SIX_TO_FOUR else None
+
+
+def _call_of(request: httpx2.Request) -> str:
+    """The id a tool call carries in its `_meta`; empty for other requests."""
+    try:
+        found = json.loads(request.content)["params"]["_meta"][CALL_META]
+    except (ValueError, TypeError, KeyError, RecursionError, httpx2.RequestNotRead):
+        return ""
+    return found if isinstance(found, str) else ""
+
+
+class GuardedTransport(httpx2.AsyncBaseTransport):
+    """HTTP to one origin. `last_status` is the last answer's (0: none), `unsent` the ids of tool calls that certainly
+    were not taken: no connection was had, or the server refused them by its status. `failure`: of the last request."""
+
+    def __init__(self, url: str, tls: ssl.SSLContext, forbidden: Collection[Network]) -> None:
+        self._origin = origin_of(url)
+        self._forbidden = forbidden
+        self._inner = httpx2.AsyncHTTPTransport(verify=tls, trust_env=False)
+        self.last_status = 0
+        self.unsent: set[str] = set()
+        self.failure: Exception | None = None
+
+    async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        """Raises httpx2.ConnectError before anything is sent, ReadError after."""
+        try:
+            return await self._answer(request)
+        except Exception as error:
+            self.failure = error
+            raise
+
+    async def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        if origin_of(str(request.url)) != self._origin:
+            raise Forbidden("the server wanted the request sent elsewhere; it is not followed")
+        if request.method == "GET":
+            return httpx2.Response(405, request=request)  # no stream of the server's own: all there is comes as replies
+        call, self.last_status, self.failure = _call_of(request), 0, None
+        try:
+            response = await self._onward(request)
+        except (httpx2.ConnectError, httpx2.ConnectTimeout):
+            self.unsent.add(call)
+            raise
+        self.last_status = response.status_code
+        if response.status_code in _NOT_TAKEN:
+            self.unsent.add(call)
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            await response.aclose()
+            raise TooMuch("the server packs its answers, which was not asked for")
+        response.stream = _Bounded(response.stream)
+        return response
+
+    async def _onward(self, request: httpx2.Request) -> httpx2.Response:
+        address = await self._address(request.url.host, request.url.port or _PORTS[request.url.scheme])
+        headers = [(k, v) for k, v in request.headers.raw if k.lower() != b"accept-encoding"]
+        onward = httpx2.Request(
+            request.method,
+            request.url.copy_with(host=address),
+            headers=[*headers, (b"accept-encoding", b"identity")],
+            stream=request.stream,
+            extensions={**request.extensions, "sni_hostname": request.url.host},
+        )
+        return await self._inner.handle_async_request(onward)
+
+    async def _address(self, host: str, port: int) -> str:
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(limits.EXTERNAL_CONNECT_MAX_SECONDS):
+                found = await loop.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+        except (OSError, TimeoutError, UnicodeError) as error:
+            raise httpx2.ConnectError(f"the name {host} is not known ({type(error).__name__})") from error
+        addresses = [judged(str(entry[4][0]), self._forbidden) for entry in found]
+        if not addresses or None in addresses:
+            raise Forbidden(f"{host} is, or points at, an address no Connection may reach")
+        return str(addresses[0])
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A body that breaks off at a bound."""
+
+    def __init__(self, stream: object) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for piece in self._stream:  # type: ignore[attr-defined]
+            size += len(piece)
+            if size > limits.EXTERNAL_REPLY_MAX_BYTES:
+                raise TooMuch(f"the server's answer is over {limits.EXTERNAL_REPLY_MAX_BYTES} bytes")
+            yield piece
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()  # type: ignore[attr-defined]
