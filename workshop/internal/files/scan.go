@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"unicode/utf8"
 
@@ -17,8 +18,14 @@ type hit struct {
 	text string
 }
 
+// matcher is a pattern and what tells quickly that a file cannot hold it.
+type matcher struct {
+	*regexp.Regexp
+	quick prefilter
+}
+
 // compile makes the line matcher of a search; RE2 keeps every pattern linear.
-func compile(request *frame.Search) (*regexp.Regexp, error) {
+func compile(request *frame.Search) (*matcher, error) {
 	text := request.Pattern
 	if request.Literal {
 		text = regexp.QuoteMeta(text)
@@ -27,12 +34,29 @@ func compile(request *frame.Search) (*regexp.Regexp, error) {
 	if request.IgnoreCase {
 		flags += "i"
 	}
-	pattern, err := regexp.Compile("(?" + flags + ":" + text + ")")
+	expression := "(?" + flags + ":" + text + ")"
+	pattern, err := regexp.Compile(expression)
 	if err != nil {
 		return nil, frame.Faultf(frame.InvalidArgument, "the pattern is not a regular expression: %s",
 			strings.TrimPrefix(err.Error(), "error parsing regexp: "))
 	}
-	return pattern, nil
+	if states(expression) > limit.SearchStatesMaxCount {
+		return nil, frame.Faultf(frame.InvalidArgument, "the pattern is too large once its repetitions are written out; make it simpler")
+	}
+	return &matcher{pattern, newPrefilter(expression)}, nil
+}
+
+// states is the size of the machine for expression: matching may take as many steps for each byte.
+func states(expression string) int {
+	parsed, err := syntax.Parse(expression, syntax.Perl)
+	if err != nil {
+		return 0
+	}
+	program, err := syntax.Compile(parsed.Simplify())
+	if err != nil {
+		return 0
+	}
+	return len(program.Inst)
 }
 
 // scan gives the lines of content that match, at most most of them. Lines are matched without their ending.

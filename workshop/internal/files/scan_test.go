@@ -1,7 +1,11 @@
 package files
 
 import (
+	"bytes"
+	"context"
 	"fmt"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -18,7 +22,7 @@ func scanText(t *testing.T, request frame.Search, content string, most int) stri
 		t.Fatal(err)
 	}
 	var lines []string
-	for _, one := range scan([]byte(content), pattern, most) {
+	for _, one := range scan([]byte(content), pattern.Regexp, most) {
 		lines = append(lines, fmt.Sprintf("%d:%s", one.line, one.text))
 	}
 	return strings.Join(lines, "|")
@@ -104,5 +108,47 @@ func TestGlob(t *testing.T) {
 		if got := wanted.wants(c.name); got != c.want {
 			t.Errorf("%q on %q is %v", c.glob, c.name, got)
 		}
+	}
+}
+
+func TestBlocksFindWhatOneScanFinds(t *testing.T) {
+	lines := make([]string, 40_000)
+	for at := range lines {
+		lines[at] = strings.Repeat("x", at%97)
+		if at%4_999 == 17 {
+			lines[at] += " needle"
+		}
+	}
+	lines[20_000] = strings.Repeat("y", 3*limit.SearchBlockBytes) + " needle" // longer than a block
+	content := []byte(strings.Join(lines, "\n"))
+	pattern := regexp.MustCompile(`(?m:needle$)`)
+	var want, got []int
+	for _, one := range scan(content, pattern, 100) {
+		want = append(want, one.line)
+	}
+	for _, one := range scanBlocks(context.Background(), content, pattern, 100) {
+		got = append(got, one.line)
+	}
+	if len(want) != 9 || !slices.Equal(got, want) {
+		t.Fatalf("%v, not %v", got, want)
+	}
+	if found := scanBlocks(context.Background(), content, pattern, 3); len(found) != 3 {
+		t.Fatalf("%d hits for at most 3", len(found))
+	}
+}
+
+// A pattern of a thousand states takes a minute or more for this file.
+func TestASlowPatternEndsWithItsTime(t *testing.T) {
+	content := bytes.Repeat([]byte("x"), limit.SearchFileMaxBytes)
+	within, stop := context.WithTimeout(context.Background(), 200*time.Millisecond)
+	defer stop()
+	huge := frame.Search{Pattern: strings.Repeat(`x{0,999}`, 500)}
+	if _, err := compile(&huge); frame.CodeOf(err) != frame.InvalidArgument {
+		t.Fatalf("half a million states: %v", err)
+	}
+	began := time.Now()
+	scanBlocks(within, content, regexp.MustCompile(`(?m:([^y]?){900}y)`), 10)
+	if took := time.Since(began); took > 15*time.Second {
+		t.Fatalf("took %s", took)
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"path"
-	"regexp"
 	"runtime"
 	"strings"
 	"sync"
@@ -54,7 +53,7 @@ func (f *Files) Search(ctx context.Context, request *frame.Search) (*frame.Searc
 type hunt struct {
 	files   *Files
 	ctx     context.Context
-	pattern *regexp.Regexp
+	pattern *matcher
 	most    int
 	used    int
 	batch   []string
@@ -112,9 +111,9 @@ func (h *hunt) flush() bool {
 	var workers sync.WaitGroup
 	for range min(runtime.GOMAXPROCS(0), 4) {
 		workers.Go(func() {
-			var buffer []byte
+			var room buffers
 			for at := range next {
-				found[at], searched[at] = h.scanFile(h.batch[at], &buffer)
+				found[at], searched[at] = h.scanFile(h.batch[at], &room)
 			}
 		})
 	}
@@ -159,19 +158,25 @@ func escapedLength(text string) int {
 	return size
 }
 
-func (h *hunt) scanFile(real string, buffer *[]byte) ([]hit, bool) {
+// buffers are one worker's: a file's content, and the same in lower case.
+type buffers struct{ content, lower []byte }
+
+func (h *hunt) scanFile(real string, room *buffers) ([]hit, bool) {
 	fd, err := h.files.root.Open(real, unix.O_RDONLY)
 	if err != nil {
 		return nil, false
 	}
 	defer unix.Close(fd)
-	content := fillFrom(fd, (*buffer)[:0], binaryProbeBytes)
+	content := fillFrom(fd, room.content[:0], binaryProbeBytes)
 	if bytes.IndexByte(content, 0) >= 0 {
 		return nil, false
 	}
 	content = fillFrom(fd, content, limit.SearchFileMaxBytes)
-	*buffer = content
-	return scan(content, h.pattern, h.most+1), true
+	room.content = content
+	if !h.pattern.quick.mayMatch(content, &room.lower) {
+		return nil, true
+	}
+	return scanBlocks(h.ctx, content, h.pattern.Regexp, h.most+1), true
 }
 
 // fillFrom appends what fd gives until content has most bytes. Plain reads: the runtime's poller costs more than a

@@ -49,6 +49,9 @@ const (
 	SearchPatternMaxChars     = 4_096
 	SearchGlobMaxChars        = 256
 	SearchWallSeconds         = 30
+	SearchStatesMaxCount      = 5_000     // of a pattern's machine
+	SearchBlockBytes          = 128 * KiB // matched at once
+	SearchOverlapBytes        = 16 * KiB  // of two windows of a line longer than a block
 	WalkMaxEntries            = 1_000_000 // files and directories below one root
 	LinksMaxCount             = 40        // symbolic links followed for one path
 	EditMatchesMaxCount       = 1_000_000
