@@ -1,0 +1,1 @@
+"""Model providers of our own on loopback that speak the real wire formats, well or badly, as each test says."""
