@@ -42,10 +42,10 @@
 
 {{- define "guildhall.rules.gateway" -}}
 - apiGroups: [guildhall.dev]
-  resources: [runs, guilds, interventions]
+  resources: [runs, guilds, interventions, connections]
   verbs: [get, list, watch]
 - apiGroups: [guildhall.dev]
-  resources: [runs/status, interventions/status]
+  resources: [runs/status, interventions/status, connections/status]
   verbs: [get, patch]
 - apiGroups: [""]
   resources: [pods]
