@@ -12,15 +12,15 @@ from guildhall_contracts.base import OpId, one_line
 from guildhall_contracts.canonical import arguments_hash
 from guildhall_contracts.errors import error_info
 from guildhall_contracts.events import PlanUpdated, ToolFinished, ToolStarted
-from guildhall_contracts.model_api import ToolCall
 
 from guildhall_executor import delegation, ending, messages, turns
 from guildhall_executor.draft import Draft
-from guildhall_executor.effects import RunTool
+from guildhall_executor.effects import AnswerCode, RunTool
 from guildhall_executor.emit import event_text, tool_output
 from guildhall_executor.state import OpenCall, Queued
 from guildhall_executor.tools.arguments import Arguments, BadArguments, check
-from guildhall_executor.tools.catalog import CATALOG
+from guildhall_executor.tools.catalog import CATALOG, NOT_FROM_CODE
+from guildhall_executor.tools.code import RunCode
 from guildhall_executor.tools.delegate import Delegate
 from guildhall_executor.tools.finish import Finish
 from guildhall_executor.tools.plan import UpdatePlan
@@ -36,7 +36,7 @@ def go_on(draft: Draft, op: OpId) -> None:
             return
         calls = draft.role(op).calls
         if calls[place].stage == "new" and turns.may_begin(calls, place, draft.state.roster.snapshot.policies):
-            _begin(draft, op, calls[place])
+            begin(draft, op, calls[place])
     if draft.is_at_work(op):
         _answer(draft, op)
 
@@ -50,9 +50,9 @@ def _answer(draft: Draft, op: OpId) -> None:
         draft.wake(op)
 
 
-def _begin(draft: Draft, op: OpId, asked: OpenCall) -> None:
+def begin(draft: Draft, op: OpId, asked: OpenCall) -> None:
     """Performs a call, hands it out, or refuses it."""
-    refusal = _refusal(draft, op, asked.call)
+    refusal = _refusal(draft, op, asked)
     if refusal is not None:
         refuse(draft, op, asked, refusal)
         return
@@ -72,21 +72,23 @@ def _begin(draft: Draft, op: OpId, asked: OpenCall) -> None:
             _hand_out(draft, op, asked, arguments)
 
 
-def _refusal(draft: Draft, op: OpId, call: ToolCall) -> ToolResult | None:
-    invocation = draft.role(op)
+def _refusal(draft: Draft, op: OpId, asked: OpenCall) -> ToolResult | None:
+    invocation, call = draft.role(op), asked.call
     tools = invocation.tools.names
     if call.name not in tools or call.name not in CATALOG:
         name = one_line(call.name, 80)
         said = f"'{name}' is not a tool of role '{invocation.role}'. Its tools are {', '.join(tools)}."
         return failed("unknown_tool", said)
+    if asked.code and call.name in NOT_FROM_CODE:
+        return failed("unknown_tool", f"'{call.name}' cannot be called from code; call it as a tool.")
     if not draft.state.roster.may(call.name):
         return failed("tool_denied", f"policy does not permit '{call.name}' in this Run; go on without it.")
     return None
 
 
-def _started(draft: Draft, op: OpId, call: ToolCall, arguments: Arguments | None) -> OpId:
+def _started(draft: Draft, op: OpId, asked: OpenCall, arguments: Arguments | None) -> OpId:
     """Opens the operation of a call; a call that is refused is drawn towards `tools`, whatever it named."""
-    invocation = draft.role(op)
+    invocation, call = draft.role(op), asked.call
     begun = draft.next_op
     text = event_text(call.arguments)
     policy = draft.state.roster.snapshot.policies.get(call.name) if arguments is not None else None
@@ -95,7 +97,7 @@ def _started(draft: Draft, op: OpId, call: ToolCall, arguments: Arguments | None
         ToolStarted(
             **draft.head(),
             op=begun,
-            parent=invocation.op,
+            parent=asked.code or invocation.op,
             role=invocation.role,
             source=f"role:{invocation.role}",
             destination=f"tool:{call.name}" if known else "tools",
@@ -115,18 +117,23 @@ def _hand_out(draft: Draft, op: OpId, asked: OpenCall, arguments: Arguments) -> 
     """Runs a tool, or lets it wait for the workspace if it writes there and another does."""
     policy = draft.state.roster.snapshot.policies[asked.call.name]
     writes = policy.effect != "read"
-    if writes and draft.state.writer:
+    if writes and draft.state.writer not in ("", asked.code):
         draft.change_call(op, asked.id, stage="queued")
         draft.change(queue=(*draft.state.queue, Queued(op, asked.id)))
         return
-    begun = _started(draft, op, asked.call, arguments)
+    begun = _started(draft, op, asked, arguments)
     draft.change_call(op, asked.id, stage="running", op=begun)
-    if writes:
+    if writes and not draft.state.writer:
         draft.change(writer=begun)
-    draft.do(RunTool(begun, draft.role(op).role, asked.call.name, arguments, writes=writes))
+    invocation, name = draft.role(op), asked.call.name
+    if isinstance(arguments, RunCode):
+        functions = tuple(tool for tool in invocation.tools.names if tool not in NOT_FROM_CODE)
+        draft.do(RunTool(begun, invocation.role, name, arguments, writes, invocation.history, functions))
+    else:
+        draft.do(RunTool(begun, invocation.role, name, arguments, writes=writes))
 
 
-def _release(draft: Draft, op: OpId) -> None:
+def release(draft: Draft, op: OpId) -> None:
     """The workspace is free again; the call that has waited longest is next."""
     if draft.state.writer != op:
         return
@@ -134,23 +141,28 @@ def _release(draft: Draft, op: OpId) -> None:
     if draft.state.queue:
         first, *rest = draft.state.queue
         draft.change(queue=tuple(rest))
-        _begin(draft, first.role_op, next(one for one in draft.role(first.role_op).calls if one.id == first.id))
+        invocation = draft.role(first.role_op)
+        begin(draft, invocation.op, next(one for one in (*invocation.calls, *invocation.inner) if one.id == first.id))
 
 
 def refuse(draft: Draft, op: OpId, asked: OpenCall, result: ToolResult) -> None:
     """The call does not run; the model and the record both get to know."""
-    begun = _started(draft, op, asked.call, None)
-    _finished(draft, begun, draft.role(op).role, result)
+    begun = _started(draft, op, asked, None)
+    finished(draft, begun, draft.role(op).role, result)
     _done(draft, op, asked, result)
 
 
 def _done(draft: Draft, op: OpId, asked: OpenCall, result: ToolResult) -> None:
+    if asked.code:
+        draft.drop_inner(op, asked.id)
+        draft.do(AnswerCode(asked.code, asked.number, result))
+        return
     message = messages.tool(asked.call.id, asked.call.name, *result.blocks, is_error=result.is_error)
     draft.change_call(op, asked.id, stage="done", result=message)
     draft.wake(op)
 
 
-def _finished(draft: Draft, op: OpId, role: str, result: ToolResult, *, cancelled: bool = False) -> None:
+def finished(draft: Draft, op: OpId, role: str, result: ToolResult, *, cancelled: bool = False) -> None:
     output, cut_bytes = tool_output(result.shown)
     outcome = "error" if result.is_error else "success"
     draft.emit(
@@ -174,9 +186,9 @@ def take_result(draft: Draft, tool_op: OpId, result: ToolResult, *, cancelled: b
     if held is None or held[1].stage != "running":
         return
     invocation, asked = held
-    _finished(draft, tool_op, invocation.role, result, cancelled=cancelled)
+    finished(draft, tool_op, invocation.role, result, cancelled=cancelled)
     _done(draft, invocation.op, asked, result)
-    _release(draft, tool_op)
+    release(draft, tool_op)
     if result.error_code == "workshop_lost":
         _count_loss(draft, tool_op, result)
 

@@ -65,9 +65,16 @@ class Draft:
         self.change(roles={**self.state.roles, op: replace(self.state.roles[op], **fields)})
 
     def change_call(self, op: OpId, id_: str, /, **fields: Any) -> None:
-        """Replaces fields of one open call of an invocation."""
-        calls = tuple(replace(one, **fields) if one.id == id_ else one for one in self.role(op).calls)
-        self.change_role(op, calls=calls)
+        """Replaces fields of one open call of an invocation, of its reply or of its code."""
+        calls, inner = (
+            tuple(replace(one, **fields) if one.id == id_ else one for one in some)
+            for some in (self.role(op).calls, self.role(op).inner)
+        )
+        self.change_role(op, calls=calls, inner=inner)
+
+    def drop_inner(self, op: OpId, id_: str) -> None:
+        """Forgets a call of code."""
+        self.change_role(op, inner=tuple(one for one in self.role(op).inner if one.id != id_))
 
     def say(self, op: OpId, *messages: Message) -> None:
         """Adds to an invocation's history."""

@@ -7,6 +7,7 @@ from guildhall_contracts.events import KnownEvent
 
 from guildhall_executor.messages import Message, to_bytes
 from guildhall_executor.tools.arguments import Arguments
+from guildhall_executor.tools.result import ToolResult
 
 PIECE_MESSAGES = 64  # so many go into one write; a whole copy of a long history would be made at every step
 
@@ -55,6 +56,17 @@ class RunTool:
     tool: str
     arguments: Arguments
     writes: bool
+    history: tuple[Message, ...] = ()  # of the role; only code is shown it
+    functions: tuple[str, ...] = ()  # tools that code may call
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCode:
+    """The result of call number `id` of the code that runs as operation `op`; the code goes on with it."""
+
+    op: str
+    id: int
+    result: ToolResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,4 +94,4 @@ class Seal:
     message: str
 
 
-Effect = Emit | CallModel | RunTool | StopWork | TakeChanges | Seal
+Effect = Emit | CallModel | RunTool | AnswerCode | StopWork | TakeChanges | Seal

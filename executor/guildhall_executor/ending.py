@@ -82,11 +82,11 @@ def _stop(draft: Draft, invocation: RoleRun) -> None:
     role = invocation.role
     if invocation.wait is not None:
         draft.emit(ModelFinished(**draft.head(), op=invocation.wait.op, role=role, outcome="cancelled"))
-    for call in invocation.calls:
+    for call in (*invocation.inner, *invocation.calls):
         if call.stage == "running":
             ended = ToolFinished(**draft.head(), op=call.op, role=role, outcome="cancelled", error_code="cancelled")
             draft.emit(ended)
-    draft.change_role(invocation.op, wait=None, calls=())
+    draft.change_role(invocation.op, wait=None, calls=(), inner=())
 
 
 def seal(draft: Draft) -> None:

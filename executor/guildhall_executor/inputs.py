@@ -51,6 +51,16 @@ class ToolEnded(Record):
     result: ToolResult
 
 
+class CodeCalled(Record):
+    """Code that runs as operation `op` called a tool, its call number `id`; it waits for the answer."""
+
+    kind: Literal["code_called"] = "code_called"
+    op: OpId
+    id: int = Field(ge=1, le=limits.CODE_CALLS_MAX_COUNT)
+    tool: str = Field(max_length=128)
+    arguments: str = Field(max_length=limits.TOOL_ARGUMENTS_MAX_BYTES)
+
+
 class Interrupted(Record):
     """A person interrupted (`intent`), or cancelled the Run. `item` makes a second delivery harmless."""
 
@@ -82,7 +92,7 @@ class ChangesTaken(Record):
 
 
 AnyInput = Annotated[
-    Began | Resumed | Replied | ReplyFailed | ToolEnded | Interrupted | Tick | Broken | ChangesTaken,
+    Began | Resumed | Replied | ReplyFailed | ToolEnded | CodeCalled | Interrupted | Tick | Broken | ChangesTaken,
     Field(discriminator="kind"),
 ]
 

@@ -3,7 +3,7 @@
 No I/O, clock or randomness may be imported here or below; time and numbers come in with the input.
 """
 
-from guildhall_executor import budget, calls, ending, opening, people, replies
+from guildhall_executor import budget, calls, codecalls, ending, opening, people, replies
 from guildhall_executor.draft import Draft
 from guildhall_executor.effects import Effect
 from guildhall_executor.inputs import (
@@ -11,6 +11,7 @@ from guildhall_executor.inputs import (
     Began,
     Broken,
     ChangesTaken,
+    CodeCalled,
     Interrupted,
     Replied,
     ReplyFailed,
@@ -54,7 +55,10 @@ def _take(draft: Draft) -> None:
         case ReplyFailed(call_id=call_id, error=error):
             replies.take_failure(draft, call_id, error)
         case ToolEnded(op=op, result=result):
+            codecalls.end(draft, op)
             calls.take_result(draft, op, result)
+        case CodeCalled() as called:
+            codecalls.take(draft, called)
         case Interrupted() as interrupt:
             people.interrupt(draft, interrupt)
         case Broken(error=error, reason=reason):

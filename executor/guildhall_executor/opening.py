@@ -2,7 +2,7 @@
 
 from guildhall_contracts.events import ModelFinished, RoleStarted, RunStarted
 
-from guildhall_executor import calls, ending, prompt, replies
+from guildhall_executor import calls, codecalls, ending, prompt, replies
 from guildhall_executor.draft import TASK_OP, Draft
 from guildhall_executor.emit import event_text
 from guildhall_executor.state import RoleRun
@@ -82,5 +82,6 @@ def _take_up(draft: Draft, invocation: RoleRun) -> None:
         replies.call(draft, invocation.op, call_id)
     for call in invocation.calls:
         if call.stage == "running":
+            codecalls.end(draft, call.op)
             calls.take_result(draft, call.op, failed("interrupted", _INTERRUPTED), cancelled=True)
     draft.wake(invocation.op)

@@ -13,7 +13,8 @@ from guildhall_contracts.events import Event, KnownEvent
 from guildhall_contracts.model_api import MailboxPage
 
 from guildhall_executor import emit, isolation, mailbox
-from guildhall_executor.effects import CallModel, Effect, Emit, RunTool, Seal, StopWork, TakeChanges
+from guildhall_executor.code.session import CodeSession
+from guildhall_executor.effects import AnswerCode, CallModel, Effect, Emit, RunTool, Seal, StopWork, TakeChanges
 from guildhall_executor.gateway import Gateway
 from guildhall_executor.inputs import AnyInput, At, Broken, ChangesTaken, Tick, ToolEnded
 from guildhall_executor.journal import Journal
@@ -55,7 +56,8 @@ class Performer:
         self._patience = patience
         self._clock = clock
         self._inbox: asyncio.Queue[AnyInput] = asyncio.Queue()
-        self._work = Work(gateway, workshop, patience, self.tell)
+        self._code = CodeSession(self.put)
+        self._work = Work(gateway, workshop, patience, self.tell, self._code)
         self._running: dict[str, asyncio.Task[None]] = {}  # by operation
         self._model_calls = asyncio.Semaphore(limits.MODEL_CALLS_AT_ONCE_MAX_COUNT)
         self._tools = asyncio.Semaphore(limits.TOOLS_AT_ONCE_MAX_COUNT)
@@ -86,6 +88,7 @@ class Performer:
                 self._take(await self._inbox.get())
         finally:
             await _stop(*self._others, *self._running.values(), self._look)
+            await self._code.close()
         return self.sealed
 
     def _take(self, input_: AnyInput) -> None:
@@ -110,6 +113,8 @@ class Performer:
                 self._begin(effect.op, partial(self._call_model, effect))
             case RunTool():
                 self._begin(effect.op, partial(self._run_tool, effect))
+            case AnswerCode():
+                self._code.answer(effect)
             case StopWork(op=op):
                 for running in [op] if op is not None else list(self._running):
                     if running in self._running:
@@ -152,7 +157,8 @@ class Performer:
             await self._answer(self._work.call_model(effect))
 
     async def _run_tool(self, effect: RunTool) -> None:
-        async with self._tools:
+        room = contextlib.nullcontext() if effect.tool == "run_code" else self._tools  # code waits for other tools
+        async with room:
             ended = await self._answer(self._work.run_tool(effect))
         lost = isinstance(ended, ToolEnded) and ended.result.error_code == "workshop_lost"
         idle = self._look is None or self._look.done()

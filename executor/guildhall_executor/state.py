@@ -31,6 +31,8 @@ class OpenCall:
     call: ToolCall
     stage: Stage = "new"
     op: str = ""  # the operation it waits for
+    code: str = ""  # the operation of the code that made this call; empty for a call of the reply itself
+    number: int = 0  # of the call within that code
     result: Message | None = None  # set exactly when `done`
 
 
@@ -53,6 +55,7 @@ class RoleRun:
     call: str = ""  # the caller's `delegate` call this invocation answers
     depth: int = 0
     calls: tuple[OpenCall, ...] = ()
+    inner: tuple[OpenCall, ...] = ()  # calls made by code of this role; each is answered to its code
     wait: ModelWait | None = None
     steps: int = 0
     delegated_in_reply: int = 0
@@ -110,7 +113,7 @@ class State:
     def holding(self, op: str) -> tuple[RoleRun, OpenCall] | None:
         """The open call whose operation this is, and the invocation it belongs to."""
         for invocation in self.roles.values():
-            for call in invocation.calls:
+            for call in (*invocation.calls, *invocation.inner):
                 if call.op == op:
                     return invocation, call
         return None

@@ -13,7 +13,7 @@ from guildhall_executor.state import OpenCall
 
 Lane = Literal["look", "ask", "act"]
 _ASK: Final = frozenset({"delegate"})
-_ALONE: Final = frozenset({"finish"})
+_ALONE: Final = frozenset({"finish", "run_code"})  # code may write by the tools it calls
 
 
 def lane_of(tool: str, policies: Mapping[str, ToolPolicy]) -> Lane:

@@ -14,6 +14,7 @@ from guildhall_contracts.events import ChangesUpdated, ErrorRaised, Event, Model
 from guildhall_contracts.model_api import ModelReply
 
 from guildhall_executor.changes import Change, take_changes
+from guildhall_executor.code.session import CodeSession
 from guildhall_executor.effects import CallModel, RunTool
 from guildhall_executor.emit import event_text
 from guildhall_executor.inputs import AnyInput, Replied, ReplyFailed, ToolEnded
@@ -22,6 +23,7 @@ from guildhall_executor.places import Patience
 from guildhall_executor.tools import file, read, shell
 from guildhall_executor.tools.arguments import Arguments
 from guildhall_executor.tools.ask import Ask, WorkshopLost
+from guildhall_executor.tools.code import RunCode
 from guildhall_executor.tools.result import Ran, ToolResult, failed
 from guildhall_executor.tools.text import terminal_text
 
@@ -57,6 +59,7 @@ class Work:
     workshop: Ask
     patience: Patience
     tell: Tell
+    code: CodeSession
     changes: Change | None = None
     looked_at: float = float("-inf")
 
@@ -92,16 +95,24 @@ class Work:
         return ToolEnded(op=effect.op, result=await self._with_blob(ran))
 
     async def _run(self, effect: RunTool) -> Ran:
+        if isinstance(effect.arguments, RunCode):
+            progress = self._progress(effect)
+            return await self.code.run(effect, effect.arguments, lambda text: progress(text.encode("utf-8", "replace")))
         if not isinstance(effect.arguments, shell.RunShell):
             return await FILE_TOOLS[type(effect.arguments)](self.workshop, effect.arguments)
+        progress = self._progress(effect)
+        return await shell.run_shell(self.workshop, effect.arguments, lambda data, _skipped: progress(data))
+
+    def _progress(self, effect: RunTool) -> Callable[[bytes], None]:
+        """Tells what a tool says while it runs."""
         pace = Pace(PROGRESS_EVERY_SECONDS, _now())
 
-        def on_output(data: bytes, _skipped: int) -> None:
+        def on_output(data: bytes) -> None:
             piece = pace.take(terminal_text(data), _now())
             if piece:
                 self.tell(ToolProgress, op=effect.op, role=effect.role, text=event_text(piece))
 
-        return await shell.run_shell(self.workshop, effect.arguments, on_output)
+        return on_output
 
     async def _with_blob(self, ran: Ran) -> ToolResult:
         """Keeps the longer text for people; if it cannot be kept, the result is as good without."""

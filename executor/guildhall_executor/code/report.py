@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from guildhall_contracts import limits
-from guildhall_contracts.content import Block
+from guildhall_contracts.content import Block, Origin
 
 from guildhall_executor.code.bounds import Bounds, within
 from guildhall_executor.code.runner import CodeRequest, CodeResult, Reason
@@ -68,7 +68,7 @@ def answer_of(result: ToolResult) -> dict[str, Any]:
 
 def render(args: RunCode, result: CodeResult) -> Ran:
     """How the code ended and its value, then what it printed; the whole of both goes along when something was cut."""
-    origin = "workspace" if result.called else "tool"  # what a tool gave it may be in anything it says
+    origin: Origin = "workspace" if result.called else "tool"  # what a tool gave it may be in anything it says
     ending = terminal_text(_ending(args, result).encode("utf-8", "replace"))
     printed = terminal_text("".join(result.stdout).encode("utf-8", "replace")).rstrip("\n")
     shown, cut = head_and_tail(ending, _ENDING_MAX_BYTES)

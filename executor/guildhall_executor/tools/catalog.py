@@ -3,7 +3,11 @@
 from dataclasses import dataclass
 from typing import Any, Final
 
+from guildhall_contracts.policy import HANDLER_TOOLS
+
 from guildhall_executor.tools.arguments import Arguments, parameters
+from guildhall_executor.tools.code import DESCRIPTION as CODE_DESCRIPTION
+from guildhall_executor.tools.code import RunCode
 from guildhall_executor.tools.delegate import Delegate
 from guildhall_executor.tools.file import EditFile, ListFiles, SearchFiles, WriteFile
 from guildhall_executor.tools.finish import Finish
@@ -29,6 +33,7 @@ CATALOG: Final[dict[str, Tool]] = {
         "What a command leaves running ends with it, unless it was started with background.",
         RunShell,
     ),
+    "run_code": Tool(CODE_DESCRIPTION, RunCode),
     "update_plan": Tool("Replace the plan of this Run, which people watch.", UpdatePlan),
     "delegate": Tool("Give work to another role and wait for its summary.", Delegate),
     "finish": Tool("End your work and hand over its result. Call it alone, when you are done.", Finish),
@@ -36,6 +41,9 @@ CATALOG: Final[dict[str, Tool]] = {
 
 OWN_OPERATIONS: Final = frozenset({"update_plan", "delegate", "finish"})
 """Tools the loop itself performs; they have operations of their own and write no `tool.*` events."""
+
+NOT_FROM_CODE: Final = OWN_OPERATIONS | HANDLER_TOOLS | {"run_code", "ask_human"}
+"""Code works on data: it ends, asks and starts nothing, and runs no code."""
 
 
 def tool_spec(name: str, delegates: tuple[str, ...] = ()) -> dict[str, Any]:

@@ -6,6 +6,7 @@ from typing import Any
 from guildhall_contracts.errors import ErrorInfo
 from guildhall_contracts.events import ChangesUpdated, Event
 from guildhall_contracts.frames import AnyResult, DiffResult, ErrorReply
+from guildhall_executor.code.session import CodeSession
 from guildhall_executor.work import Work
 from support.executor_run import QUICK
 
@@ -34,7 +35,7 @@ async def test_a_change_set_that_could_not_be_told_is_told_at_the_next_look() ->
             raise OSError(28, "No space left on device")
         told.append((kind, fields))
 
-    work = Work(Blobs(), Workspace(), QUICK, tell)  # type: ignore[arg-type]
+    work = Work(Blobs(), Workspace(), QUICK, tell, CodeSession(lambda _: None))  # type: ignore[arg-type]
     try:
         await work.look_at_changes(1.0)
     except OSError:
