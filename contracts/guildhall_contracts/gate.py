@@ -84,6 +84,17 @@ class ExecutorMessage(Record):
     last_seq: int = Field(ge=0)
 
 
+class ReprintMessage(Record):
+    """Termination message of the pod that prints a journal again: the last event the journal holds, 0 for none.
+
+    What an executor that died without a word had to say about the end of its record.
+    """
+
+    v: Literal[1] = 1
+    run: Uid
+    last_seq: int = Field(ge=0)
+
+
 M = TypeVar("M", bound=Record)
 
 

@@ -1,9 +1,11 @@
 """Prints a Run's journal again after its executor is gone: whole lines from a number on, and nothing else.
 
-Guards the log against a torn or foreign line: it stops where the executor would cut its journal off.
+Guards the log against a torn or foreign line: it stops where the executor would cut its journal off. The number of the
+last line goes into the termination message, so that a Run whose executor left none can still be known to be complete.
 """
 
 import argparse
+import contextlib
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,16 +13,18 @@ from pathlib import Path
 from typing import Final
 
 from guildhall_contracts import limits
+from guildhall_contracts.gate import ReprintMessage
 from guildhall_contracts.snapshot import JOURNAL_PATH
 
 from guildhall_executor.journal import EVENTS_FILE, seq_of, write_all
+from guildhall_executor.places import Places
 
 STDOUT_FD: Final = 1
 _RUN: Final = re.compile(r"[A-Za-z0-9-]{1,64}")
 
 
-def lines_from(path: Path, from_seq: int) -> Iterator[bytes]:
-    """The journal's lines from `from_seq` on, each with its newline, up to the first that is torn. Raises OSError."""
+def numbered_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+    """The journal's lines with their numbers, each with its newline, up to the first that is torn. Raises OSError."""
     last = 0
     with path.open("rb") as file:
         while line := file.readline(limits.EVENT_MAX_BYTES + 1):
@@ -28,18 +32,19 @@ def lines_from(path: Path, from_seq: int) -> Iterator[bytes]:
             if seq is None or seq <= last:
                 return
             last = seq
-            if seq >= from_seq:
-                yield line
+            yield seq, line
 
 
-def reprint(folder: Path, from_seq: int, out_fd: int, max_bytes: int = limits.REPRINT_MAX_BYTES) -> None:
-    """Prints at most `max_bytes` of them to `out_fd`. Raises OSError."""
-    left = max_bytes
-    for line in lines_from(folder / EVENTS_FILE, from_seq):
-        left -= len(line)
-        if left < 0:
-            return
-        write_all(out_fd, line)
+def reprint(folder: Path, from_seq: int, out_fd: int, max_bytes: int = limits.REPRINT_MAX_BYTES) -> int:
+    """Prints at most `max_bytes` of them to `out_fd`; the number of the journal's last event. Raises OSError."""
+    left, last = max_bytes, 0
+    for seq, line in numbered_lines(folder / EVENTS_FILE):
+        last = seq
+        if seq >= from_seq and left >= 0:
+            left -= len(line)
+            if left >= 0:
+                write_all(out_fd, line)
+    return last
 
 
 def _run_uid(text: str) -> str:
@@ -60,11 +65,17 @@ def main(argv: Sequence[str], out_fd: int = STDOUT_FD) -> int:
     parser.add_argument("--run", type=_run_uid, required=True, help="uid of the Run")
     parser.add_argument("--from", type=_seq, required=True, dest="from_seq", metavar="SEQ", help="first event to print")
     parser.add_argument("--journal", type=Path, default=Path(JOURNAL_PATH), metavar="FOLDER")
+    parser.add_argument("--termination-message", type=Path, default=Places().termination_message, metavar="FILE")
     found = parser.parse_args(argv)
     try:
-        reprint(found.journal / found.run, found.from_seq, out_fd)
-    except OSError:
-        return 1
+        last = reprint(found.journal / found.run, found.from_seq, out_fd)
+    except OSError as error:
+        if not (isinstance(error, FileNotFoundError) and found.journal.is_dir()):
+            return 1
+        last = 0  # the executor died before it wrote anything
+    message = ReprintMessage(run=found.run, last_seq=last)
+    with contextlib.suppress(OSError):
+        found.termination_message.write_text(message.model_dump_json(by_alias=True), encoding="utf-8")
     return 0
 
 

@@ -7,7 +7,7 @@ from guildhall_operator.actions import Deletion
 from guildhall_operator.decision import Decision
 from guildhall_operator.follow import current_pod, end_pod
 from guildhall_operator.names import baseline_name, journal_name, workspace_name
-from guildhall_operator.outcome import executor_began, executor_message
+from guildhall_operator.outcome import executor_began, last_seq
 from guildhall_operator.records import PodRecord, mapping, number
 from guildhall_operator.reprint import reprint
 from guildhall_operator.status import seconds_since
@@ -21,9 +21,9 @@ def _seal(decision: Decision, pod: PodRecord | None) -> None:
     if not draft.fields.get("startTime") and not executor_began(pod):
         draft.set("Sealed", "True", "Sealed", "nothing was recorded: the executor never started")
         return
-    message = executor_message(pod, decision.run)
+    last = last_seq(decision.observed.pods, pod, decision.run)
     stored = number(mapping(decision.run.status.get("archive")).get("storedSeq"))
-    if message is not None and stored >= message.last_seq:
+    if last is not None and stored >= last:
         draft.set("Sealed", "True", "Sealed", f"{stored} events are stored")
         return
     if draft.get("Sealed"):
@@ -33,9 +33,9 @@ def _seal(decision: Decision, pod: PodRecord | None) -> None:
     if age is not None and age < limit:
         decision.requeue(limit - age)
         return
-    last = f"of {message.last_seq} " if message else ""
+    whole = f"of {last} " if last is not None else ""
     until = "the Run is deleted" + ("" if ttl_seconds(decision) is None else ", which its time to live does")
-    what = f"{stored} {last}events are stored after {limit} s; pod and journal are kept until {until}"
+    what = f"{stored} {whole}events are stored after {limit} s; pod and journal are kept until {until}"
     draft.set("Sealed", "False", "SealTimeout", what)
 
 

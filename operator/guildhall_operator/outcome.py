@@ -3,11 +3,13 @@
 Guards against calling a Run a success, or blaming the agent, for what the cluster did.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, Literal, cast, get_args
 
 from guildhall_contracts.conditions import ERROR_KIND_REASONS, Reason
-from guildhall_contracts.gate import ExecutorMessage, PrepareMessage, decode_message
+from guildhall_contracts.gate import ExecutorMessage, PrepareMessage, ReprintMessage, decode_message
+from guildhall_contracts.snapshot import RESEND_LABEL
 
 from guildhall_operator.records import ContainerRecord, PodRecord
 from guildhall_operator.run_view import RunView
@@ -72,6 +74,16 @@ def executor_message(pod: PodRecord | None, run: RunView) -> ExecutorMessage | N
         return None
     message = decode_message(ExecutorMessage, pod.container("executor").message)
     return message if message and (message.run, message.attempt) == (run.uid, pod.attempt) else None
+
+
+def last_seq(pods: Iterable[PodRecord], pod: PodRecord | None, run: RunView) -> int | None:
+    """The last event of the Run: as its executor said, else as the journal has it; None where nobody said."""
+    said = executor_message(pod, run)
+    if said is not None:
+        return said.last_seq
+    printed = (each for each in pods if RESEND_LABEL in each.labels)
+    found = (decode_message(ReprintMessage, each.container("executor").message) for each in printed)
+    return max((each.last_seq for each in found if each is not None and each.run == run.uid), default=None)
 
 
 def _told_to_stop(message: ExecutorMessage) -> bool:
@@ -157,6 +169,11 @@ def _died(pod: PodRecord, name: str, container: ContainerRecord, asked: Asked) -
     reason: Reason = "ExecutorLost" if name == "executor" else "Internal"
     code = f"exit code {container.exit_code}, {container.reason or 'no reason given'}"
     return Outcome("False", reason, f"container '{name}' ended without a word ({code}); see the pod's log", at)
+
+
+def died(pod: PodRecord, name: str) -> Outcome:
+    """The end of a container that left no word of its own."""
+    return _died(pod, name, pod.container(name), NOTHING)
 
 
 def _prepared(pod: PodRecord, asked: Asked) -> Outcome | None:

@@ -12,6 +12,7 @@ from guildhall_operator import names
 from guildhall_operator.actions import CREATE_AGAIN_SECONDS
 from guildhall_operator.decision import Decision
 from guildhall_operator.manifests.reprint import reprint_job
+from guildhall_operator.outcome import last_seq
 from guildhall_operator.records import PodRecord, mapping, number
 
 ASKED_SECONDS: Final = 1.0  # a hole that the log itself fills at once needs no Job
@@ -37,9 +38,21 @@ def _journal_is_there(decision: Decision) -> bool:
     return claim is not None and claim.run == decision.run.uid and not claim.deleting
 
 
+def _wanted(decision: Decision, pod: PodRecord | None) -> int:
+    """From which event on the journal is to be printed; 0 for not at all.
+
+    The api names what it misses. Where nobody said which event is the last, the journal is asked even so.
+    """
+    archive = mapping(decision.run.status.get("archive"))
+    asked = number(archive.get("resendFrom"))
+    if asked < 1 and last_seq(decision.observed.pods, pod, decision.run) is None:
+        return number(archive.get("storedSeq")) + 1
+    return asked
+
+
 def reprint(decision: Decision, pod: PodRecord | None) -> None:
-    """Asks for the next round where the api named an event it misses and nobody else can print it."""
-    wanted = number(mapping(decision.run.status.get("archive")).get("resendFrom"))
+    """Asks for the next round where an event is missed, or may be, and nobody else can print it."""
+    wanted = _wanted(decision, pod)
     alive = pod is not None and not pod.ended and pod.container("executor").state != "terminated"
     if wanted < 1 or alive or not _journal_is_there(decision):
         return

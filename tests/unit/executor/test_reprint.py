@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from guildhall_contracts import limits
+from guildhall_contracts.gate import ReprintMessage, decode_message
 from guildhall_executor.journal import Journal
 from guildhall_executor.reprint import main, reprint
 from unit.executor.test_journal import RUN, Out, event, out
@@ -60,9 +61,14 @@ def test_it_ends_at_the_bound_with_a_whole_line(journal: Path, out: Out) -> None
     assert limits.REPRINT_MAX_BYTES >= limits.LOG_AHEAD_MAX_BYTES + limits.EVENT_MAX_BYTES, "a whole lead fits"
 
 
-def test_a_journal_that_is_not_there_prints_nothing(tmp_path: Path, out: Out) -> None:
-    assert main(["--run", RUN, "--from", "1", "--journal", str(tmp_path)], out.fd) == 1
+def test_a_volume_that_is_not_there_prints_nothing_and_says_nothing(tmp_path: Path, out: Out) -> None:
+    message = tmp_path / "message"
+    words = ["--run", RUN, "--from", "1", "--termination-message", str(message), "--journal"]
+    assert main([*words, str(tmp_path / "missing")], out.fd) == 1
     assert out.path.read_bytes() == b""
+    assert not message.exists()
+    assert main([*words, str(tmp_path)], out.fd) == 0, "the volume of an executor that wrote nothing"
+    assert said(message).last_seq == 0
 
 
 @pytest.mark.parametrize(
@@ -84,13 +90,39 @@ def test_wrong_arguments_are_refused(argv: list[str], out: Out, journal: Path) -
     assert out.path.read_bytes() == b""
 
 
-def test_as_a_program_it_writes_nothing_but_the_lines(journal: Path) -> None:
+def test_as_a_program_it_writes_nothing_but_the_lines(journal: Path, tmp_path: Path) -> None:
     """stderr shares the pod's log with stdout; and the journal, read-only, stays as it is."""
     (journal / RUN).chmod(0o555)
     command = [sys.executable, "-m", "guildhall_executor.reprint", "--run", RUN, "--from", "19", "--journal", journal]
+    command += ["--termination-message", tmp_path / "message"]
     done = subprocess.run(command, capture_output=True, check=False, timeout=60)
     assert (done.returncode, done.stderr) == (0, b"")
     assert done.stdout == b"".join(kept(journal)[18:])
     assert sorted(path.name for path in (journal / RUN).iterdir()) == ["events.jsonl", "inputs.jsonl"]
     missing = subprocess.run([*command[:4], "nobody", *command[5:]], capture_output=True, check=False, timeout=60)
-    assert (missing.returncode, missing.stdout, missing.stderr) == (1, b"", b"")
+    assert (missing.returncode, missing.stdout, missing.stderr) == (0, b"", b"")
+
+
+def said(path: Path) -> ReprintMessage:
+    found = decode_message(ReprintMessage, path.read_text())
+    assert found is not None
+    return found
+
+
+def test_the_termination_message_names_the_last_event(journal: Path, out: Out, tmp_path: Path) -> None:
+    message = tmp_path / "message"
+    words = ["--run", RUN, "--journal", str(journal), "--termination-message", str(message)]
+    assert main([*words, "--from", "99"], out.fd) == 0
+    assert (said(message).run, said(message).last_seq) == (RUN, 20), "also of what is not printed"
+    path = journal / RUN / "events.jsonl"
+    path.write_bytes(path.read_bytes()[:-3])
+    assert main([*words, "--from", "1"], out.fd) == 0
+    assert said(message).last_seq == 19
+    path.unlink()
+    assert main([*words, "--from", "1"], out.fd) == 0
+    assert said(message).last_seq == 0, "nothing was written: nothing is missing"
+
+
+def test_a_journal_over_the_bound_is_still_counted_to_its_end(journal: Path, out: Out) -> None:
+    assert reprint(journal / RUN, 1, out.fd, max_bytes=1) == 20
+    assert out.path.read_bytes() == b""

@@ -1,5 +1,7 @@
 """A Run whose executor is gone and whose record has holes: the journal is printed again, a few times, and no more."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 from guildhall_contracts.limits import REPRINT_ROUNDS_MAX_COUNT
@@ -115,3 +117,31 @@ def test_printers_go_when_the_run_is_sealed_and_are_never_its_own_pod() -> None:
     view = kit.started()
     orphan = plan(view, kit.world(pods=(printer(1),), jobs=kit.job_of(view)), kit.at(30))
     assert "podUid" not in (orphan.status or view.status)["attempts"][-1]
+
+
+def silent() -> PodRecord:
+    """The pod of an executor that died without its last word."""
+    return kit.pod(phase="Failed", containers={"prepare": kit.PREPARED, "executor": kit.ended("", 137, "OOMKilled")})
+
+
+def told(round_number: int, last: int, run: str = kit.UID) -> PodRecord:
+    said = json.dumps({"v": 1, "run": run, "lastSeq": last})
+    return replace(printer(round_number), containers={"executor": kit.ended(said)})
+
+
+def test_where_nobody_said_which_event_is_the_last_the_journal_is_asked() -> None:
+    (job,) = look({"storedSeq": 4}, pods=(silent(),)).create
+    assert job["spec"]["template"]["spec"]["containers"][0]["command"][-2:] == ["--from", "5"]
+    assert look({"storedSeq": 4}, 1, pods=(silent(), told(1, 6))).create == (), "it is known now; the api asks for more"
+
+
+def test_what_the_journal_says_is_enough_to_seal() -> None:
+    def sealed(stored: int, *printers: PodRecord) -> str:
+        done = look({"storedSeq": stored}, 1, pods=(silent(), *printers))
+        return str(kit.condition(done, "Sealed").get("status", "")) if done.status else ""
+
+    assert sealed(6, told(1, 6)) == "True"
+    assert sealed(0, told(1, 0)) == "True", "it died before it wrote anything"
+    assert sealed(5, told(1, 6)) == "", "control: one is missing"
+    assert sealed(6, told(1, 6, run="another")) == ""
+    assert sealed(6, printer(1)) == "", "one that said nothing"
