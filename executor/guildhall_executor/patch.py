@@ -5,6 +5,7 @@ is not exactly the git-style patch a workshop writes gives None, because a tool 
 it than was shown. Hunks are counted by their headers, so content that looks like a header is content.
 """
 
+import posixpath
 import re
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -17,7 +18,12 @@ from guildhall_executor.willrun import will_run
 Status = Literal["added", "modified", "deleted"]
 
 _HUNK: Final = re.compile(rb"@@ -[0-9]{1,10}(?:,([0-9]{1,10}))? \+[0-9]{1,10}(?:,([0-9]{1,10}))? @@(?: .*)?")
-_EXTENDED: Final = re.compile(rb"index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: [0-7]{6})?|(?:old|new) mode [0-7]{6}")
+_EXTENDED: Final = re.compile(
+    rb"index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: (?P<same>[0-7]{6}))?|(?P<side>old|new) mode (?P<mode>[0-7]{6})"
+)
+_ENTRY: Final = re.compile(rb"(new|deleted) file mode ([0-7]{6})")
+_LINK_MODE: Final = b"120000"
+LINK_ROUNDS_MAX_COUNT: Final = 40
 _BINARY_LINE: Final = re.compile(
     rb"literal [0-9]{1,10}|delta [0-9]{1,10}|[A-Za-z][0-9A-Za-z!#$%&()*+\-;<=>?@^_`{|}~]+|"
 )
@@ -28,13 +34,20 @@ FILES_MAX_COUNT: Final = 100_000
 
 @dataclass(frozen=True, slots=True)
 class FileChange:
-    """One file of a patch; `path` is where it ends up, or was if it is deleted."""
+    """One file of a patch; `path` is where it ends up, or was if it is deleted.
+
+    `executable` when the patch makes it so; `target` is what a new or changed symbolic link says; `obeyed` when such a
+    link makes it one of the files that run.
+    """
 
     path: bytes
     status: Status = "modified"
     added: int = 0
     removed: int = 0
     binary: bool = False
+    executable: bool = False
+    target: bytes | None = None
+    obeyed: bool = False
 
     @property
     def name(self) -> str:
@@ -42,7 +55,7 @@ class FileChange:
 
     @property
     def will_run(self) -> bool:
-        return will_run(self.name)
+        return self.executable or self.obeyed or will_run(self.name)
 
     def shown(self) -> ChangedFile:
         return ChangedFile(
@@ -91,7 +104,38 @@ def parse_patch(patch: bytes) -> list[FileChange] | None:
         if file is None or len(files) >= FILES_MAX_COUNT:
             return None
         files.append(file)
-    return files
+    return with_obeyed(files)
+
+
+def with_obeyed(files: list[FileChange]) -> list[FileChange]:
+    """Marks the files that a symbolic link of the patch puts in the place of one that runs: `.githooks -> scripts`."""
+    links = {file.path: _leads_to(file) for file in files if file.target is not None and file.status != "deleted"}
+    named = {path for path in links if _stands_for_what_runs(path)}
+    places: set[bytes] = set()
+    for _ in range(LINK_ROUNDS_MAX_COUNT):
+        found = {place for path, place in links.items() if place and (path in named or _within(path, places))}
+        if found <= places:
+            break
+        places |= found
+    return [replace(file, obeyed=True) if file.path in named or _within(file.path, places) else file for file in files]
+
+
+def _leads_to(file: FileChange) -> bytes | None:
+    """The place in the workspace that a link names; None when it leads out of it."""
+    place = posixpath.normpath(posixpath.join(posixpath.dirname(file.path), file.target or b""))
+    return None if place.startswith((b"/", b"../")) or place in (b"..", b".") else place
+
+
+def _stands_for_what_runs(path: bytes) -> bool:
+    name = path.decode("utf-8", "backslashreplace")
+    return will_run(name) or will_run(f"{name}/file")
+
+
+def _within(path: bytes, places: set[bytes]) -> bool:
+    """Whether `path` is one of `places` or below one."""
+    while path and path not in places:
+        path = posixpath.dirname(path)
+    return bool(path)
 
 
 def _file(lines: _Lines) -> FileChange | None:
@@ -100,7 +144,7 @@ def _file(lines: _Lines) -> FileChange | None:
     path = None if names is None else _header_path(names)
     if not path:
         return None
-    file = _head(lines, FileChange(path))
+    file, mode = _head(lines, FileChange(path))
     if lines.line == b"GIT binary patch":
         lines.step()
         while lines.line is not None and not lines.line.startswith(b"diff --git "):
@@ -110,19 +154,32 @@ def _file(lines: _Lines) -> FileChange | None:
         return replace(file, binary=True)
     if lines.line is not None and lines.line.startswith(b"--- ") and not _names_fit(lines, file):
         return None
-    return _hunks(lines, file)
+    return _hunks(lines, file, link=mode == _LINK_MODE)
 
 
-def _head(lines: _Lines, file: FileChange) -> FileChange:
+def _head(lines: _Lines, file: FileChange) -> tuple[FileChange, bytes]:
+    """The lines between the names and the content: what happens to the file, and its mode afterwards."""
+    before, after = b"", b""
     while lines.line is not None:
-        if lines.line.startswith(b"new file mode "):
-            file = replace(file, status="added")
-        elif lines.line.startswith(b"deleted file mode "):
-            file = replace(file, status="deleted")
-        elif _EXTENDED.fullmatch(lines.line) is None:
+        entry, extended = _ENTRY.fullmatch(lines.line), _EXTENDED.fullmatch(lines.line)
+        if entry is not None:
+            file = replace(file, status="added" if entry[1] == b"new" else "deleted")
+            after = entry[2]
+        elif extended is None:
             break
+        elif extended["side"] == b"old":
+            before = extended["mode"]
+        else:
+            after = extended["mode"] or extended["same"] or after
         lines.step()
-    return file
+    becomes = (
+        file.status != "deleted" and _runs(after) and (file.status == "added" or bool(before)) and not _runs(before)
+    )
+    return replace(file, executable=becomes), after
+
+
+def _runs(mode: bytes) -> bool:
+    return mode.startswith(b"100") and int(mode, 8) & 0o111 != 0
 
 
 def _names_fit(lines: _Lines, file: FileChange) -> bool:
@@ -144,17 +201,18 @@ def _header_path(names: bytes) -> bytes | None:
     return old[2:] if sound else None
 
 
-def _hunks(lines: _Lines, file: FileChange) -> FileChange | None:
+def _hunks(lines: _Lines, file: FileChange, *, link: bool) -> FileChange | None:
+    text: list[bytes] | None = [] if link and file.status != "deleted" else None
     while lines.line is not None and not lines.line.startswith(b"diff --git "):
-        counts = _hunk(lines)
+        counts = _hunk(lines, text)
         if counts is None:
             return None
         file = replace(file, added=file.added + counts[0], removed=file.removed + counts[1])
-    return file
+    return file if text is None else replace(file, target=b"\n".join(text))
 
 
-def _hunk(lines: _Lines) -> tuple[int, int] | None:
-    """Lines added and removed by one hunk, which is as long as its header announces."""
+def _hunk(lines: _Lines, text: list[bytes] | None) -> tuple[int, int] | None:
+    """Lines added and removed by one hunk, which is as long as its header announces; the added ones go into `text`."""
     match = _HUNK.fullmatch(lines.line or b"")
     if match is None:
         return None
@@ -165,6 +223,8 @@ def _hunk(lines: _Lines) -> tuple[int, int] | None:
         kind = lines.line[:1]
         if kind == b"+":
             added, new = added + 1, new - 1
+            if text is not None and len(text) < limits.PATH_MAX_CHARS:
+                text.append(lines.line[1:])
         elif kind == b"-":
             removed, old = removed + 1, old - 1
         elif kind in (b" ", b""):

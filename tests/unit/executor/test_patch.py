@@ -61,22 +61,37 @@ CASES: dict[str, tuple[bytes, FileChange]] = {
             b"diff --git a/n b/n\nnew file mode 100755\n--- /dev/null\n+++ b/n\n@@ -0,0 +1 @@\n+x\n"
             b"\\ No newline at end of file\n"
         ),
-        FileChange(b"n", "added", 1, 0),
+        FileChange(b"n", "added", 1, 0, executable=True),
     ),
     "deleted": (
         b"diff --git a/n b/n\ndeleted file mode 100644\n--- a/n\n+++ /dev/null\n@@ -1,2 +0,0 @@\n-x\n-y\n",
         FileChange(b"n", "deleted", 0, 2),
     ),
     "empty file": (b"diff --git a/e b/e\nnew file mode 100644\n", FileChange(b"e", "added")),
-    "mode": (b"diff --git a/m b/m\nold mode 100644\nnew mode 100755\n", FileChange(b"m")),
+    "mode": (b"diff --git a/m b/m\nold mode 100644\nnew mode 100755\n", FileChange(b"m", executable=True)),
+    "mode back": (b"diff --git a/m b/m\nold mode 100755\nnew mode 100644\n", FileChange(b"m")),
+    "executable before and after": (
+        b"diff --git a/m b/m\nindex 1111111..2222222 100755\n--- a/m\n+++ b/m\n@@ -1 +1 @@\n-a\n+b\n",
+        FileChange(b"m", "modified", 1, 1),
+    ),
+    "link": (
+        (
+            b"diff --git a/l b/l\nnew file mode 120000\n--- /dev/null\n+++ b/l\n@@ -0,0 +1 @@\n+x/y\n"
+            b"\\ No newline at end of file\n"
+        ),
+        FileChange(b"l", "added", 1, 0, target=b"x/y"),
+    ),
     "quoted": (
         b'diff --git "a/caf\\303\\251\\n" "b/caf\\303\\251\\n"\nnew file mode 100644\n',
         FileChange("café\n".encode(), "added"),
     ),
-    "blanks": (b"diff --git a/a b c b/a b c\nold mode 100644\nnew mode 100755\n", FileChange(b"a b c")),
+    "blanks": (
+        b"diff --git a/a b c b/a b c\nold mode 100644\nnew mode 100755\n",
+        FileChange(b"a b c", executable=True),
+    ),
     "a path that imitates the middle": (
         b"diff --git a/x b/y b/x b/y\nold mode 100644\nnew mode 100755\n",
-        FileChange(b"x b/y"),
+        FileChange(b"x b/y", executable=True),
     ),
     "binary": (
         (
@@ -160,12 +175,22 @@ def test_git_agrees(tmp_path: Path) -> None:
 
 
 RUNS = [
-    "Makefile", "sub/Makefile", ".git/hooks/pre-commit", ".husky/pre-push", ".envrc", ".github/workflows/ci.yml",
-    ".gitlab-ci.yml", "AGENTS.md", "docs/CLAUDE.md", ".cursor/rules/a.mdc", "package.json", "setup.py",
-    "tests/conftest.py", ".vscode/tasks.json", "Dockerfile", "Dockerfile.dev", "vite.config.ts", "x.mk", "lib/x.pth",
-    "MAKEFILE", ".pre-commit-config.yaml", ".devcontainer/devcontainer.json",
+    "Makefile", "sub/Makefile", ".git/hooks/pre-commit", ".husky/pre-push", ".envrc",
+    ".github/workflows/ci.yml", ".gitlab-ci.yml", "AGENTS.md", "docs/CLAUDE.md", ".cursor/rules/a.mdc",
+    "package.json", "setup.py", "tests/conftest.py", ".vscode/tasks.json", "Dockerfile", "Dockerfile.dev",
+    "vite.config.ts", "x.mk", "lib/x.pth", "MAKEFILE", ".pre-commit-config.yaml",
+    ".devcontainer/devcontainer.json", "justfile", "hooks/pre-commit", ".cursorrules",
+    ".github/copilot-instructions.md", ".github/instructions/a.instructions.md", ".claude/settings.json",
+    ".idea/runConfigurations/a.xml", "x.code-workspace", "lefthook.yml", ".eslintrc.cjs", "karma.conf.js",
+    "a/b.targets", "flake.nix", "composer.json", "gradlew", ".mvn/wrapper/maven-wrapper.properties",
+    ".yarn/plugins/p.cjs", "x.gemspec", ".gitattributes", ".GIT/hooks/x", ".g\u200cit/config", "Makefile. ",
+    "SKILL.md", ".env.local", "action.yml",
 ]  # fmt: skip
-DOES_NOT = ["src/x.py", "README.md", "makefiles.txt", "docs/agents.md.txt", "package.json.bak", "hooks.py", ""]
+DOES_NOT = [
+    "src/x.py", "README.md", "makefiles.txt", "docs/agents.md.txt", "package.json.bak", "hooks.py", "",
+    "src/hooks/use.ts", ".github/FUNDING.yml", "docs/git.md", "workspace/a.txt", "\u200b", "...",
+    "src/environment.ts",
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("path", RUNS)
@@ -176,6 +201,55 @@ def test_files_that_will_run_are_marked(path: str) -> None:
 @pytest.mark.parametrize("path", DOES_NOT)
 def test_other_files_are_not(path: str) -> None:
     assert not will_run(path)
+
+
+def entry(path: str, mode: str = "100644", text: str = "x") -> bytes:
+    """A new file or link, as a workshop writes it."""
+    head = f"diff --git a/{path} b/{path}\nnew file mode {mode}\n--- /dev/null\n+++ b/{path}\n@@ -0,0 +1 @@\n"
+    return f"{head}+{text}\n\\ No newline at end of file\n".encode()
+
+
+def marked(*entries: bytes) -> set[str]:
+    files = parse_patch(b"".join(entries))
+    assert files is not None
+    return {file.name for file in files if file.will_run}
+
+
+def test_what_becomes_executable_is_marked() -> None:
+    assert marked(
+        CASES["mode"][0], CASES["mode back"][0].replace(b"/m", b"/n"), entry("tool", "100755"), entry("text")
+    ) == {
+        "m",
+        "tool",
+    }
+
+
+def test_what_a_link_puts_in_the_place_of_a_file_that_runs_is_marked() -> None:
+    link = "120000"
+    assert marked(entry(".githooks", link, "scripts"), entry("scripts/check"), entry("other/check")) == {
+        ".githooks",
+        "scripts/check",
+    }
+    assert marked(entry("sub/AGENTS.md", link, "../notes/a.md"), entry("notes/a.md"), entry("notes/b.md")) == {
+        "sub/AGENTS.md",
+        "notes/a.md",
+    }
+    chain = entry("Makefile", link, "a/b"), entry("a/b", link, "../c/rules"), entry("c/rules")
+    assert marked(*chain) == {"Makefile", "a/b", "c/rules"}
+    circle = entry("x.mk", link, "y"), entry("y", link, "x.mk"), entry("plain")
+    assert marked(*circle) == {"x.mk", "y"}
+    assert marked(entry("Makefile", link, "/etc/passwd"), entry("etc/passwd")) == {"Makefile"}
+    assert marked(entry("Makefile", link, "../../outside"), entry("outside")) == {"Makefile"}
+    assert marked(entry("plain", link, "notes"), entry("notes")) == set()
+
+
+def test_a_link_changed_in_place_is_followed() -> None:
+    changed = (
+        b"diff --git a/Makefile b/Makefile\nindex 1111111..2222222 120000\n--- a/Makefile\n+++ b/Makefile\n"
+        b"@@ -1 +1 @@\n"
+        b"-old\n\\ No newline at end of file\n+new\n\\ No newline at end of file\n"
+    )
+    assert marked(changed, entry("new"), entry("old")) == {"Makefile", "new"}
 
 
 def result(patch: bytes, **fields: Any) -> DiffResult:
