@@ -17,6 +17,7 @@ RUN_LABEL: Final = (
 )
 ATTEMPT_LABEL: Final = "guildhall.dev/attempt"
 RESEND_LABEL: Final = "guildhall.dev/resend"  # on a pod that prints the journal again; value: the round
+FETCH_LABEL: Final = "guildhall.dev/fetch"  # on the fetch pod instead of the Run's; selected by the fetchers' policy
 RUN_NAME_ANNOTATION: Final = "guildhall.dev/run-name"
 
 EXECUTOR_UID: Final = 10_001
@@ -32,6 +33,11 @@ SNAPSHOT_PATH: Final = "/guildhall/snapshot"
 JOURNAL_PATH: Final = "/guildhall/journal"
 TOKEN_PATH: Final = "/guildhall/token/token"  # noqa: S105  a path, not a token
 CA_PATH: Final = "/guildhall/ca/ca.crt"
+
+# Paths inside the fetch pod, whose workspace volume is mounted whole
+SOURCE_TREE: Final = "tree"  # the folder of the volume that becomes the run pod's /workspace
+FETCH_SECRET_PATH: Final = "/guildhall/secret"  # noqa: S105  a path
+FETCH_CA_PATH: Final = "/guildhall/ca/ca.crt"
 
 
 class RoleTools(Record):

@@ -2,11 +2,8 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
-from guildhall_contracts.snapshot import WORKSPACE_PATH
-
-TREE: Final = "tree"  # what the run pod mounts; nothing else of the volume is ever seen there
+from guildhall_contracts.snapshot import FETCH_CA_PATH, FETCH_SECRET_PATH, SOURCE_TREE, WORKSPACE_PATH
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,8 +11,8 @@ class Places:
     """`scratch` is in memory and holds whatever must not lie on the workspace's volume."""
 
     workspace: Path = Path(WORKSPACE_PATH)
-    secret: Path = Path("/guildhall/secret")
-    ca: Path = Path("/guildhall/ca/ca.crt")
+    secret: Path = Path(FETCH_SECRET_PATH)
+    ca: Path = Path(FETCH_CA_PATH)
     system_ca: Path = Path("/etc/ssl/certs/ca-certificates.crt")
     scratch: Path = Path("/tmp")  # noqa: S108  a mount of the container's own
     message: Path = Path("/dev/termination-log")
@@ -23,7 +20,8 @@ class Places:
 
     @property
     def tree(self) -> Path:
-        return self.workspace / TREE
+        """What the run pod mounts; nothing else of the volume is ever seen there."""
+        return self.workspace / SOURCE_TREE
 
     @property
     def staging(self) -> Path:

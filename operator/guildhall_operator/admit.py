@@ -21,6 +21,7 @@ from guildhall_operator.manifests.job import planned_labels
 from guildhall_operator.manifests.snapshot import SnapshotTooLarge
 from guildhall_operator.records import PodRecord
 from guildhall_operator.run_view import rank_of
+from guildhall_operator.sources import fetch_verdict, workspace_problem
 from guildhall_operator.start import first_attempt
 
 CANARY_FRESH_SECONDS: Final = 30.0
@@ -46,18 +47,6 @@ def parse_spec(raw: object) -> RunSpec | Refusal:
         return Refusal(reason, f"spec.{where}: {first['msg']}")
 
 
-def _workspace_problem(spec: RunSpec) -> str:
-    workspace = spec.workspace
-    if workspace is None:
-        return ""
-    sources = [name for name in ("git", "claim", "archive", "template") if getattr(workspace, name) is not None]
-    if len(sources) > 1:
-        return f"spec.workspace names {' and '.join(sources)}; name one source"
-    if workspace.git is not None:
-        return "spec.workspace.git: this version cannot fetch git repositories; use archive, claim or template"
-    return ""
-
-
 def spec_problem(spec: RunSpec, config: Config) -> str:
     """What a schema cannot say about a Run; empty where all is well."""
     if spec.guild_ref is None and spec.guild is None:
@@ -72,7 +61,7 @@ def spec_problem(spec: RunSpec, config: Config) -> str:
         return f"spec.priority '{spec.priority}' is not allowed here (allowed: {allowed})"
     if spec.private and spec.deliver != "none":
         return "a private Run keeps nothing; set spec.deliver to none"
-    return _workspace_problem(spec)
+    return workspace_problem(spec, config)
 
 
 def parse_guild(raw: object) -> GuildSpec | Refusal:
@@ -113,20 +102,27 @@ def isolation_verdict(decision: Decision, pod: PodRecord | None = None) -> Verdi
     return evaluate(decision.observed.policies, PodLabels(planned), expected)
 
 
-def _isolation_holds(decision: Decision) -> bool:
-    """Whether the pod would be shut in; says what is missing where not."""
+def _shut(decision: Decision, verdict: Verdict) -> bool:
+    """Whether the policies shut a pod in; a missing one is waited for, an open one ends the Run."""
     config = decision.observed.config
-    verdict = isolation_verdict(decision)
-    if not config.isolation.require:
-        return True
     if verdict.kind == "open":
         decision.draft.end("False", "IsolationNotEnforced", verdict.message)
+    elif verdict.kind == "missing" and decision.waited("policy", config.waits.policy_seconds):
+        decision.draft.end("False", "PolicyMissing", verdict.message)
+    elif verdict.kind == "missing":
+        decision.hold("PolicyMissing", verdict.message)
+    return verdict.kind == "closed"
+
+
+def _isolation_holds(decision: Decision, spec: RunSpec) -> bool:
+    """Whether the pods would be shut in; says what is missing where not."""
+    config = decision.observed.config
+    if not config.isolation.require:
+        return True
+    if not _shut(decision, isolation_verdict(decision)):
         return False
-    if verdict.kind == "missing":
-        if decision.waited("policy", config.waits.policy_seconds):
-            decision.draft.end("False", "PolicyMissing", verdict.message)
-        else:
-            decision.hold("PolicyMissing", verdict.message)
+    git = spec.workspace.git if spec.workspace else None
+    if git is not None and not decision.draft.fields.get("source") and not _shut(decision, fetch_verdict(decision, 1)):
         return False
     age = decision.observed.canary_age_seconds
     if age is None or age > CANARY_FRESH_SECONDS:
@@ -239,8 +235,17 @@ def _was_refused(decision: Decision) -> bool:
 
 def may_begin(decision: Decision, spec: RunSpec) -> bool:
     """Whether an attempt may begin now; says what it waits for where not."""
-    if not (_isolation_holds(decision) and _claims_exist(decision, spec) and _has_turn(decision)):
+    if not (_isolation_holds(decision, spec) and _claims_exist(decision, spec) and _has_turn(decision)):
         return False
+    return _can_be_made(decision)
+
+
+def may_go_on(decision: Decision, spec: RunSpec) -> bool:
+    """The same for a Run that has its turn already: its repository is fetched."""
+    return _isolation_holds(decision, spec) and _can_be_made(decision)
+
+
+def _can_be_made(decision: Decision) -> bool:
     if decision.observed.gateway_ip is None:
         decision.hold("Preparing", "the gateway's address is not known yet", look_again_seconds=2)
         return False

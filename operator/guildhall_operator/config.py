@@ -7,6 +7,7 @@ from typing import Final
 
 from guildhall_contracts import limits
 from guildhall_contracts.base import Name, Record
+from guildhall_contracts.fetch import Scheme
 from guildhall_contracts.gate import Host, Port, Target
 from guildhall_contracts.run import Quantity
 from pydantic import Field, ValidationError
@@ -58,6 +59,40 @@ class ExecutorResources(Record):
     memory: Quantity = "256Mi"
 
 
+class FetcherResources(Record):
+    cpu: Quantity = "1"
+    memory: Quantity = "1Gi"
+
+
+class Proxy(Record):
+    """How the fetcher reaches https:// where there is no direct way. No password: this stands in the pod."""
+
+    https_proxy: str = Field("", max_length=limits.URL_MAX_CHARS, pattern=r"^(https?://[A-Za-z0-9.:\[\]-]+/?)?$")
+    no_proxy: str = Field("", max_length=limits.URL_MAX_CHARS, pattern=r"^[!-~]*$")
+
+
+def _safe_schemes() -> list[Scheme]:
+    return ["https", "ssh"]
+
+
+class Fetcher(Record):
+    """The pod that gets git repositories, and what it may."""
+
+    image: str = Field(min_length=1, max_length=limits.IMAGE_MAX_CHARS)
+    schemes: list[Scheme] = Field(default_factory=_safe_schemes, min_length=1, max_length=3)
+    timeout_seconds: int = Field(limits.FETCH_TIMEOUT_SECONDS, ge=1, le=limits.FETCH_TIMEOUT_MAX_SECONDS)
+    network_policy: Name = "guildhall-fetch"
+    service_account: Name = "guildhall-fetch"
+    ca_config_map: Name | None = None
+    proxy: Proxy = Proxy()
+    resources: FetcherResources = FetcherResources()
+
+    @property
+    def proxy_environment(self) -> dict[str, str]:
+        found = {"HTTPS_PROXY": self.proxy.https_proxy, "NO_PROXY": self.proxy.no_proxy}
+        return {name: value for name, value in found.items() if value}
+
+
 class Waits(Record):
     """How long a pod that cannot start is waited for before its Run ends with the reason."""
 
@@ -92,6 +127,7 @@ class Config(Record):
     seal_wait_seconds: int = Field(limits.SEAL_WAIT_SECONDS, ge=0, le=3_600)
     ttl_seconds_after_finished: int | None = Field(None, ge=0, le=limits.TTL_MAX_SECONDS)
     executor_resources: ExecutorResources = ExecutorResources()
+    fetcher: Fetcher | None = None  # None: no Run may name a git repository
     host_users: bool | None = None
     waits: Waits = Waits()
     attempts_max_count: int = Field(2, ge=1, le=limits.ATTEMPTS_MAX_COUNT)

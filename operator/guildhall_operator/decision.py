@@ -9,7 +9,10 @@ from guildhall_operator.actions import Deletion, EndPod, Note, Observed, Plan
 from guildhall_operator.run_view import RunView
 from guildhall_operator.status import Draft, owned
 
-_GOOD_NEWS: Final = frozenset({"Accepted", "Preparing", "Started", "Completed", "QuestionOpen", "ApprovalOpen"})
+_GOOD_NEWS: Final = frozenset({"Accepted", "Preparing", "Fetching", "Started", "Completed"}) | {
+    "QuestionOpen",
+    "ApprovalOpen",
+}
 _SILENT: Final = frozenset({"Accepted", "Pending"})
 
 

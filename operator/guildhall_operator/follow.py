@@ -4,14 +4,15 @@ from typing import Final
 
 from guildhall_contracts.gate import PrepareMessage
 from guildhall_contracts.limits import WORKSHOP_RESTARTS_MAX_COUNT
-from guildhall_contracts.snapshot import RESEND_LABEL
+from guildhall_contracts.snapshot import FETCH_LABEL, RESEND_LABEL
 
 from guildhall_operator.actions import EndPod
 from guildhall_operator.admit import isolation_verdict
 from guildhall_operator.again import close_attempt, why_not_again
 from guildhall_operator.decision import Decision
 from guildhall_operator.outcome import Asked, Outcome, executor_began, outcome, prepare_message, vanished
-from guildhall_operator.records import JobRecord, PodRecord, mapping, number
+from guildhall_operator.records import JobRecord, Json, PodRecord, mapping, number
+from guildhall_operator.sources import source_text
 from guildhall_operator.stalls import Stall, stall
 from guildhall_operator.status import seconds_since
 
@@ -25,8 +26,11 @@ SHOWN_AFTER_SECONDS: Final = 2.0  # what fails once and then works costs no writ
 def current_pod(decision: Decision) -> PodRecord | None:
     """The pod of the current attempt: the recorded one, else the first seen."""
     attempt = decision.draft.attempt
+    others = {RESEND_LABEL, FETCH_LABEL}
     mine = [
-        pod for pod in decision.observed.pods if pod.attempt == attempt.get("number") and RESEND_LABEL not in pod.labels
+        pod
+        for pod in decision.observed.pods
+        if pod.attempt == attempt.get("number") and not others.intersection(pod.labels)
     ]
     recorded = attempt.get("podUid")
     if recorded:
@@ -71,9 +75,10 @@ def _canary_proven(decision: Decision, pod: PodRecord) -> bool:
     return age is not None and since is not None and age <= since + CANARY_SLACK_SECONDS
 
 
-def _workspace_text(message: PrepareMessage) -> str:
+def _workspace_text(message: PrepareMessage, source: Json) -> str:
     found = message.workspace
-    return f"{found.files} files, {found.content_bytes} bytes" if found else ""
+    sizes = f"{found.files} files, {found.content_bytes} bytes" if found else ""
+    return "; ".join(part for part in (sizes, source_text(source)) if part)
 
 
 def _proof_text(message: PrepareMessage) -> str:
@@ -89,7 +94,7 @@ def _proven(decision: Decision, pod: PodRecord) -> None:
         return
     if not executor_began(pod) and not decision.waited("prepared", COALESCE_SECONDS):
         return
-    draft.set("WorkspaceReady", "True", "WorkspaceReady", _workspace_text(message))
+    draft.set("WorkspaceReady", "True", "WorkspaceReady", _workspace_text(message, mapping(draft.fields.get("source"))))
     if not decision.observed.config.isolation.require:
         what = "isolation.require is false: " + _proof_text(message)
         draft.set("IsolationVerified", "False", "IsolationNotRequired", what)

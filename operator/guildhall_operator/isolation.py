@@ -142,19 +142,42 @@ def static_problem(spec: Json, labels: Mapping[str, str], expected: Expected) ->
     return next((problem for problem in (_rule_problem(rule, expected) for rule in rules) if problem), "")
 
 
+def _openers(policies: Iterable[Json], pod: PodLabels, but: str) -> list[str]:
+    """What policies other than the static one allow a pod."""
+    found = []
+    for policy in policies:
+        name, spec = text(mapping(policy.get("metadata")).get("name"), 253), mapping(policy.get("spec"))
+        if name != but and may_select(spec.get("podSelector"), pod) and (open_ := allowed_directions(spec)):
+            found.append(f"NetworkPolicy '{name}' allows {' and '.join(open_).lower()}")
+    return sorted(found)
+
+
+def evaluate_fetch(policies: Iterable[Json], pod: PodLabels, policy: str) -> Verdict:
+    """The same for a fetch pod: its static policy (a chart value) says where it may go, and no other adds to that."""
+    listed = list(policies)
+    openers = [f"{each} for fetch pods; delete it" for each in _openers(listed, pod, policy)]
+    if openers:
+        return Verdict("open", "; ".join(openers))
+    spec = next((mapping(p.get("spec")) for p in listed if mapping(p.get("metadata")).get("name") == policy), None)
+    if spec is None:
+        return Verdict("missing", f"NetworkPolicy '{policy}' is missing; reinstall the chart's run namespaces")
+    sound = selects(spec.get("podSelector"), pod.labels) and policy_types(spec) == {"Ingress", "Egress"}
+    if sound and not spec.get("ingress"):
+        return Verdict("closed")
+    return Verdict(
+        "open", f"NetworkPolicy '{policy}' must select fetch pods and shut their ingress; reinstall the chart"
+    )
+
+
 def evaluate(policies: Iterable[Json], pod: PodLabels, expected: Expected) -> Verdict:
     """What the policies of one namespace, together, let a pod do; the static one must select it for certain."""
-    static: Json | None = None
-    openers: list[str] = []
-    for policy in policies:
-        name = text(mapping(policy.get("metadata")).get("name"), 253)
-        spec = mapping(policy.get("spec"))
-        if name == expected.policy:
-            static = spec
-        elif may_select(spec.get("podSelector"), pod) and (found := allowed_directions(spec)):
-            openers.append(f"NetworkPolicy '{name}' allows {' and '.join(found).lower()} for run pods; delete it")
+    listed = list(policies)
+    openers = [f"{each} for run pods; delete it" for each in _openers(listed, pod, expected.policy)]
+    static = next(
+        (mapping(p.get("spec")) for p in listed if mapping(p.get("metadata")).get("name") == expected.policy), None
+    )
     if openers:
-        return Verdict("open", "; ".join(sorted(openers)))
+        return Verdict("open", "; ".join(openers))
     if static is None:
         return Verdict("missing", f"NetworkPolicy '{expected.policy}' is missing; reinstall the chart's run namespaces")
     problem = static_problem(static, pod.labels, expected)

@@ -22,6 +22,10 @@ def job_name(run_name: str, uid: str, attempt: int) -> str:
     return f"{base_name(run_name, uid)}-a{attempt}"
 
 
+def fetch_name(run_name: str, uid: str, number: int) -> str:
+    return f"{base_name(run_name, uid)}-f{number}"
+
+
 def reprint_name(run_name: str, uid: str, round_number: int) -> str:
     return f"{base_name(run_name, uid)}-r{round_number}"
 

@@ -9,6 +9,7 @@ from guildhall_operator.actions import Observed, Plan
 from guildhall_operator.admit import admit
 from guildhall_operator.again import again
 from guildhall_operator.decision import Decision
+from guildhall_operator.fetching import fetching
 from guildhall_operator.finish import finish
 from guildhall_operator.follow import follow
 from guildhall_operator.run_view import RunView
@@ -21,6 +22,8 @@ def plan(run: RunView, observed: Observed, now: datetime) -> Plan:
     decision = Decision(run, observed, now)
     if run.finished:
         finish(decision)
+    elif run.fetching:
+        fetching(decision)
     elif run.between:
         again(decision)
     elif run.started:

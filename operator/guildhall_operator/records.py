@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from guildhall_contracts import limits
-from guildhall_contracts.snapshot import ATTEMPT_LABEL, RUN_LABEL
+from guildhall_contracts.snapshot import ATTEMPT_LABEL, FETCH_LABEL, RUN_LABEL
 
 TEXT_MAX_CHARS: Final = 500
-MESSAGE_CONTAINERS: Final = frozenset({"prepare", "executor"})
+MESSAGE_CONTAINERS: Final = frozenset({"prepare", "fetch", "executor"})
 KEPT_EVENT_REASONS: Final = frozenset({"FailedCreate", "FailedMount", "FailedAttachVolume"})
 
 Json = Mapping[str, Any]
@@ -150,10 +150,11 @@ def labels_of(raw: Json) -> dict[str, str]:
 
 
 def pod_record(raw: Json) -> PodRecord | None:
-    """The record of a run pod; None for any other pod."""
+    """The record of a pod of a Run: its own, the fetcher's or the reprinter's; None for any other pod."""
     meta, spec, status = mapping(raw.get("metadata")), mapping(raw.get("spec")), mapping(raw.get("status"))
     labels = labels_of(raw)
-    if RUN_LABEL not in labels:
+    run = labels.get(RUN_LABEL) or labels.get(FETCH_LABEL)
+    if run is None:
         return None
     attempt = labels.get(ATTEMPT_LABEL, "")
     scheduled = _condition(status, "PodScheduled")
@@ -163,7 +164,7 @@ def pod_record(raw: Json) -> PodRecord | None:
         name=text(meta.get("name"), 253),
         namespace=text(meta.get("namespace"), 63),
         uid=text(meta.get("uid"), 64),
-        run=labels[RUN_LABEL],
+        run=run,
         attempt=int(attempt) if attempt.isascii() and attempt.isdigit() and len(attempt) < 4 else 0,
         phase=text(status.get("phase"), 20) or "Pending",
         reason=text(status.get("reason"), 80),

@@ -65,6 +65,12 @@ class RunView:
         return bool(self.attempts)
 
     @property
+    def fetching(self) -> bool:
+        """Whether its repository is being fetched: before its first attempt, and already in a place of its own."""
+        ready = self.conditions.get("WorkspaceReady", {})
+        return not self.finished and not self.started and ready.get("reason") == "Fetching"
+
+    @property
     def between(self) -> bool:
         """Whether its last attempt is over and another may follow."""
         return not self.finished and bool(self.attempts) and bool(self.attempts[-1].get("endTime"))
@@ -72,7 +78,7 @@ class RunView:
     @property
     def holds(self) -> bool:
         """Whether it has a place among the Runs of its namespace: a suspended one gave its place back."""
-        return self.started and not (self.between and self.attempts[-1].get("reason") == "Suspended")
+        return self.fetching or (self.started and not (self.between and self.attempts[-1].get("reason") == "Suspended"))
 
     @property
     def claim(self) -> str:

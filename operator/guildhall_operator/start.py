@@ -6,6 +6,7 @@ from guildhall_contracts.run import RunSpec
 
 from guildhall_operator import names
 from guildhall_operator.decision import Decision
+from guildhall_operator.manifests.fetch import fetch_job
 from guildhall_operator.manifests.job import Try, job
 from guildhall_operator.manifests.snapshot import run_snapshot, snapshot_config_map
 from guildhall_operator.manifests.volumes import baseline_claim, journal_claim, workspace_claim
@@ -39,6 +40,18 @@ def begin_attempt(decision: Decision, spec: RunSpec, seconds: int) -> None:
     draft.set("Succeeded", "Unknown", "Preparing", "")
 
 
+def begin_fetch(decision: Decision, spec: RunSpec, number: int) -> None:
+    """A fetch Job; the run pod's follows when it has made the workspace."""
+    draft, git = decision.draft, spec.workspace.git if spec.workspace else None
+    decision.create.append(fetch_job(decision.run, spec, decision.observed.config, number))
+    what = f"{git.url} at {git.ref}" if git else ""
+    if draft.get("Queued"):
+        draft.set("Queued", "False", "Fetching", "")
+    draft.set("WorkspaceReady", "Unknown", "Fetching", what)
+    draft.set("Running", "False", "Fetching", what)
+    draft.set("Succeeded", "Unknown", "Preparing", "")
+
+
 def next_attempt(decision: Decision, spec: RunSpec) -> None:
     """The same Run in another pod: snapshot, journal, workspace and baseline are there, and the budget stands."""
     frozen = number(mapping(decision.draft.fields.get("budget")).get("seconds"))
@@ -55,4 +68,7 @@ def first_attempt(decision: Decision, spec: RunSpec, guild: GuildSpec) -> None:
     decision.create.append(journal_claim(run, config))
     claims = (workspace_claim(run, spec, config), baseline_claim(run, spec, config))
     decision.create.extend(claim for claim in claims if claim is not None)
+    if spec.workspace is not None and spec.workspace.git is not None and not decision.draft.fields.get("source"):
+        begin_fetch(decision, spec, 1)
+        return
     begin_attempt(decision, spec, (frozen and frozen.budget.seconds) or budget_seconds(spec, guild))

@@ -22,7 +22,6 @@ from guildhall_operator.records import (
     claims_in_use,
     event_record,
     job_record,
-    labels_of,
     mapping,
     pod_record,
     text,
@@ -226,12 +225,11 @@ class Store:
         changed: set[RunKey] = set()
         claims = claims_in_use(raw)
         before = self._claim_uses[namespace].pop(uid, None)
-        run_uid = labels_of(raw).get("guildhall.dev/run", "")
+        record = pod_record(raw)
         if claims:
-            self._claim_uses[namespace][uid] = ClaimUse(run_uid, claims)
+            self._claim_uses[namespace][uid] = ClaimUse(record.run if record else "", claims)
         elif before is not None:
             changed |= self.waiting_in(namespace)
-        record = pod_record(raw)
         if record is None or self._pods[record.run].get(uid) == record:
             return changed
         self._pods[record.run][uid] = record

@@ -37,7 +37,7 @@ def security_context(uid: int) -> dict[str, Any]:
     }
 
 
-def _resources(cpu: str, memory: str, ephemeral_storage: str) -> dict[str, Any]:
+def resources_of(cpu: str, memory: str, ephemeral_storage: str) -> dict[str, Any]:
     """Memory and disk are asked for whole, so that a Run is not evicted for what it was allowed; cpu is shared."""
     limits = {"cpu": cpu, "memory": memory, "ephemeral-storage": ephemeral_storage}
     return {"limits": limits, "requests": {**limits, "cpu": smaller(CPU_REQUEST, cpu)}}
@@ -53,11 +53,18 @@ def _mount(name: str, path: str, *, read_only: bool = False, sub_path: str | Non
 
 
 def _workspace_mount(spec: RunSpec) -> dict[str, Any]:
-    claim = spec.workspace.claim if spec.workspace else None
-    return _mount("workspace", pod.WORKSPACE_PATH, sub_path=claim.sub_path if claim else None)
+    """The workspace: of a fetched one the folder that the fetcher made, of a user's claim the folder he named."""
+    workspace = spec.workspace
+    sub_path = None
+    if workspace is not None and workspace.git is not None:
+        sub_path = pod.SOURCE_TREE
+    elif workspace is not None and workspace.claim is not None:
+        sub_path = workspace.claim.sub_path
+    return _mount("workspace", pod.WORKSPACE_PATH, sub_path=sub_path)
 
 
-def _container(name: str, image: str, config: Config, uid: int) -> dict[str, Any]:
+def base(name: str, image: str, config: Config, uid: int) -> dict[str, Any]:
+    """What every container of ours begins with."""
     return {
         "name": name,
         "image": image,
@@ -112,10 +119,10 @@ def prepare(spec: RunSpec, config: Config, gate: GateConfig, *, resume: bool = F
         ]
         mounts.append(_mount("source", SOURCE_PATH, read_only=True))
     return {
-        **_container("prepare", config.images.workshop, config, pod.WORKSHOP_UID),
+        **base("prepare", config.images.workshop, config, pod.WORKSHOP_UID),
         "command": command,
         "env": [{"name": "GUILDHALL_GATE", "value": gate.model_dump_json(by_alias=True, exclude_none=True)}],
-        "resources": _resources("1", PREPARE_MEMORY, TRUSTED_EPHEMERAL_STORAGE),
+        "resources": resources_of("1", PREPARE_MEMORY, TRUSTED_EPHEMERAL_STORAGE),
         "volumeMounts": mounts,
     }
 
@@ -128,7 +135,7 @@ def workshop(spec: RunSpec, config: Config, *, own_group: bool = True) -> dict[s
     """
     resources = spec.resources or Resources()
     return {
-        **_container("workshop", spec.image or config.images.default, config, pod.WORKSHOP_UID),
+        **base("workshop", spec.image or config.images.default, config, pod.WORKSHOP_UID),
         "restartPolicy": "Always",
         "command": [
             f"{pod.BIN_PATH}/{WORKSHOP_BINARY}",
@@ -145,7 +152,7 @@ def workshop(spec: RunSpec, config: Config, *, own_group: bool = True) -> dict[s
         ],
         "env": [{"name": "GUILDHALL_RUN_ENV", "value": _escaped(json.dumps(spec.env, sort_keys=True))}],
         "workingDir": pod.WORKSPACE_PATH,
-        "resources": _resources(resources.cpu, resources.memory, resources.ephemeral_storage),
+        "resources": resources_of(resources.cpu, resources.memory, resources.ephemeral_storage),
         "volumeMounts": [
             _workspace_mount(spec),
             _mount("bin", pod.BIN_PATH, read_only=True),
@@ -165,9 +172,9 @@ def executor(config: Config, attempt: int) -> dict[str, Any]:
     """The trusted container: no workspace, no Kubernetes credentials."""
     resources = config.executor_resources
     return {
-        **_container("executor", config.images.executor, config, pod.EXECUTOR_UID),
+        **base("executor", config.images.executor, config, pod.EXECUTOR_UID),
         "env": [{"name": "GUILDHALL_ATTEMPT", "value": str(attempt)}],
-        "resources": _resources(resources.cpu, resources.memory, TRUSTED_EPHEMERAL_STORAGE),
+        "resources": resources_of(resources.cpu, resources.memory, TRUSTED_EPHEMERAL_STORAGE),
         "volumeMounts": [
             _mount("socket", SOCKET_FOLDER),
             _mount("snapshot", pod.SNAPSHOT_PATH, read_only=True),

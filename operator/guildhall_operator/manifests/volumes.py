@@ -28,7 +28,9 @@ def has_own_claim(spec: RunSpec) -> bool:
     """Whether the workspace is a claim made for this Run; otherwise the user's claim, or a folder of the pod."""
     workspace = spec.workspace
     return workspace is not None and (
-        workspace.template is not None or (workspace.storage is not None and workspace.claim is None)
+        workspace.template is not None
+        or workspace.git is not None
+        or (workspace.storage is not None and workspace.claim is None)
     )
 
 

@@ -88,6 +88,70 @@ def policy(name: str = "guildhall-run", **changes: Any) -> dict[str, Any]:
     return {"metadata": {"name": name}, "spec": {**spec, **changes}}
 
 
+FETCHER: dict[str, Any] = {"image": "reg/fetcher:1", "schemes": ["https", "ssh", "git"]}
+GIT: dict[str, Any] = {"workspace": {"git": {"url": "https://git.example.test/team/app.git"}}}
+
+
+def fetch_policy(name: str = "guildhall-fetch", **changes: Any) -> dict[str, Any]:
+    """The fetchers' static policy, or one that differs from it in `changes` of its spec."""
+    selector = {
+        "matchExpressions": [
+            {"key": "guildhall.dev/fetch", "operator": "Exists"},
+            {"key": "guildhall.dev/run", "operator": "DoesNotExist"},
+        ]
+    }
+    rule = {"to": [{"ipBlock": {"cidr": "0.0.0.0/0"}}], "ports": [{"protocol": "TCP", "port": 443}]}
+    spec: dict[str, Any] = {"podSelector": selector, "policyTypes": ["Ingress", "Egress"], "egress": [rule]}
+    return {"metadata": {"name": name}, "spec": {**spec, **changes}}
+
+
+def fetch_world(**changes: Any) -> Observed:
+    """A namespace in which a Run with a git source may start at once."""
+    policies = (policy(), fetch_policy())
+    return world(**{"config": config(fetcher=FETCHER), "policies": policies, **changes})
+
+
+def fetching(spec: dict[str, Any] | None = None, **meta: Any) -> RunView:
+    """A Run right after its fetch Job was made."""
+    view = run({**GIT, **(spec or {})}, **meta)
+    done = plan(view, fetch_world(), START)
+    assert done.create, done
+    return after(view, done)
+
+
+def fetch_job_of(view: RunView, number: int = 1, **changes: Any) -> dict[str, JobRecord]:
+    name = f"fix-{UID}-f{number}"
+    fields = {"name": name, "namespace": NAMESPACE, "uid": f"fetch-{number}", "run": view.uid, **changes}
+    return {name: JobRecord(**fields)}
+
+
+def fetch_says(outcome: str = "fetched", message: str = "", **source: Any) -> str:
+    found = {"v": 1, "outcome": outcome, "message": message}
+    if outcome == "fetched":
+        found["source"] = {"commit": "a" * 40, "ref": "refs/heads/main", "files": 3, "contentBytes": 9, **source}
+    return json.dumps(found)
+
+
+def fetch_pod(said: str | None = None, *, exit_code: int = 0, number: int = 1, **changes: Any) -> PodRecord:
+    """A fetch pod that runs, or that has said its word."""
+    container = running(2) if said is None else ended(said, exit_code, began=2, seconds=3)
+    base: dict[str, Any] = {
+        "name": f"fetch-pod-{number}",
+        "namespace": NAMESPACE,
+        "uid": f"88888888-2222-4333-8444-55555555555{number}",
+        "run": UID,
+        "attempt": number,
+        "phase": "Running" if said is None else "Succeeded" if exit_code == 0 else "Failed",
+        "node": "node1",
+        "created": stamp(at(1)),
+        "deadline_seconds": 660,
+        "mounted": True,
+        "containers": {"fetch": container},
+        "labels": {"guildhall.dev/fetch": UID, "guildhall.dev/attempt": str(number)},
+    }
+    return PodRecord(**{**base, **changes})
+
+
 def raw_run(
     spec: dict[str, Any] | None = None, status: dict[str, Any] | None = None, name: str = "fix", **meta: Any
 ) -> dict[str, Any]:

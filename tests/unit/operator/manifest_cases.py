@@ -11,6 +11,7 @@ from guildhall_operator.config import Config
 from guildhall_operator.manifests.reprint import reprint_job
 from guildhall_operator.plan import plan
 from guildhall_operator.records import ClaimRecord
+from guildhall_operator.run_view import RunView
 from unit.operator import kit
 
 FOLDER = Path(__file__).resolve().parents[2] / "golden" / "operator"
@@ -21,6 +22,17 @@ CASES: dict[str, dict[str, Any]] = {
     "claim-with-consent": {"workspace": {"claim": {"name": "shared"}}},
     "template": {
         "workspace": {"template": {"claim": "repo"}, "storage": {"size": "5Gi", "class": "fast", "ephemeral": False}}
+    },
+    "git": {
+        "workspace": {
+            "git": {
+                "url": "ssh://git@git.example.test:2222/team/app.git",
+                "ref": "release/1",
+                "depth": 3,
+                "secretRef": {"name": "deploy-key"},
+            },
+            "storage": {"size": "3Gi"},
+        }
     },
     "everything": {
         "workspace": {"storage": {"size": "2Gi"}},
@@ -45,6 +57,9 @@ CLAIMS = {
 
 
 def config(case: str) -> Config:
+    if case == "git":
+        proxy = {"httpsProxy": "http://proxy.example.test:3128", "noProxy": ".example.test"}
+        return kit.config(fetcher={**kit.FETCHER, "caConfigMap": "guildhall-fetch-ca", "proxy": proxy})
     if case != "everything":
         return kit.config()
     return kit.config(
@@ -67,9 +82,19 @@ def manifests(case: str) -> list[dict[str, Any]]:
     """Everything made for the Run of a case."""
     labels = {"kueue.x-k8s.io/queue-name": "team"} if case == "everything" else {}
     view = kit.run(CASES[case], labels=labels)
-    done = plan(view, kit.world(config=config(case), claims=CLAIMS), kit.START)
+    policies = (kit.policy(), kit.fetch_policy())
+    done = plan(view, kit.world(config=config(case), claims=CLAIMS, policies=policies), kit.START)
     assert done.create, (case, done)
-    return json.loads(json.dumps(done.create))  # type: ignore[no-any-return]
+    made = [*done.create, *(_after_the_fetch(case, kit.after(view, done)) if case == "git" else ())]
+    return json.loads(json.dumps(made))  # type: ignore[no-any-return]
+
+
+def _after_the_fetch(case: str, view: RunView) -> tuple[dict[str, Any], ...]:
+    """What is made once the fetcher has spoken."""
+    fetched = kit.fetch_world(config=config(case), pods=(kit.fetch_pod(kit.fetch_says()),), jobs=kit.fetch_job_of(view))
+    done = plan(view, fetched, kit.at(6))
+    assert done.create, done
+    return done.create
 
 
 def write() -> None:

@@ -31,10 +31,10 @@ def test_a_run_starts_at_once_where_nothing_is_in_its_way() -> None:
 REFUSED = [
     ("guild and guildRef", {"guild": kit.GUILD}, "SpecInvalid", "two Guilds"),
     (
-        "git is not there yet",
+        "git without a fetcher",
         {"workspace": {"git": {"url": "https://x/y"}}},
         "SpecInvalid",
-        "archive, claim or template",
+        "images.fetcher",
     ),
     (
         "two sources",

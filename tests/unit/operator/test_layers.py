@@ -8,8 +8,21 @@ import pytest
 
 FOLDER = Path(guildhall_operator.__file__).parent
 PURE = [
-    *("actions", "admit", "again", "cron", "decision", "finish", "follow", "guilds", "isolation", "names", "outcome"),
-    *("plan", "quantity", "records", "reprint", "run_view", "schedule", "stalls", "start", "status"),
+    *(
+        "actions",
+        "admit",
+        "again",
+        "cron",
+        "decision",
+        "fetching",
+        "finish",
+        "follow",
+        "guilds",
+        "isolation",
+        "names",
+        "outcome",
+    ),
+    *("plan", "quantity", "records", "reprint", "run_view", "schedule", "sources", "stalls", "start", "status"),
     *(f"manifests.{path.stem}" for path in (FOLDER / "manifests").glob("*.py")),
 ]
 STANDARD = {"collections", "dataclasses", "datetime", "fractions", "json", "re", "typing"}

@@ -1,0 +1,154 @@
+"""A Run whose repository is being fetched: until the run pod's Job, or the reason there is none. Pure.
+
+Guards against a run pod beside a fetcher that still writes, and against asking again for what a person must mend.
+"""
+
+from typing import Final
+
+from guildhall_contracts.conditions import RETRYABLE_REASONS, Reason
+from guildhall_contracts.fetch import FetchedSource, FetchMessage, FetchOutcome
+from guildhall_contracts.gate import decode_message
+from guildhall_contracts.limits import ATTEMPTS_MAX_COUNT
+from guildhall_contracts.run import RunSpec
+from guildhall_contracts.snapshot import FETCH_LABEL
+
+from guildhall_operator import names
+from guildhall_operator.admit import Refusal, may_go_on, parse_spec
+from guildhall_operator.decision import Decision
+from guildhall_operator.follow import LOST_JOB_SECONDS, SHOWN_AFTER_SECONDS, end_pod
+from guildhall_operator.manifests.fetch import CONTAINER
+from guildhall_operator.outcome import Outcome, died, vanished
+from guildhall_operator.records import PodRecord, mapping
+from guildhall_operator.sources import fetch_verdict, source_text
+from guildhall_operator.stalls import Stall, stall
+from guildhall_operator.start import begin_fetch, next_attempt
+
+_REASONS: Final[dict[FetchOutcome, Reason]] = {"too_large": "SourceTooLarge", "internal": "Internal"}
+
+
+def _number(decision: Decision) -> int:
+    """The number of the last fetch Job there is; 0 where there is none."""
+    run, jobs = decision.run, decision.observed.jobs
+    there = (each for each in range(1, ATTEMPTS_MAX_COUNT + 1) if names.fetch_name(run.name, run.uid, each) in jobs)
+    return max(there, default=0)
+
+
+def _pod(decision: Decision, number: int) -> PodRecord | None:
+    mine = [pod for pod in decision.observed.pods if FETCH_LABEL in pod.labels and pod.attempt == number]
+    return min(mine, key=lambda pod: (pod.created, pod.name), default=None)
+
+
+def outcome_of(pod: PodRecord) -> Outcome | FetchedSource | None:
+    """How the fetch ended; None while it goes on."""
+    container = pod.container(CONTAINER)
+    if container.state != "terminated" and not pod.ended:
+        return None
+    message = decode_message(FetchMessage, container.message)
+    at = container.finished_at
+    if message is not None and message.outcome == "fetched" and message.source is not None and container.exit_code == 0:
+        return message.source
+    if message is not None and message.outcome != "fetched":
+        return Outcome("False", _REASONS.get(message.outcome, "WorkspaceFailed"), message.message, at)
+    if pod.reason == "DeadlineExceeded":
+        what = "the fetcher did not end within the chart value fetcher.timeoutSeconds and was stopped"
+        return Outcome("False", "WorkspaceFailed", what, at)
+    return died(pod, CONTAINER)
+
+
+def _fail(decision: Decision, pod: PodRecord | None, end: Outcome) -> None:
+    """Ends the fetch; a cause of the infrastructure's is followed by another, a person's never."""
+    spec, number = parse_spec(decision.run.spec), _number(decision)
+    again = end.retry and end.reason in RETRYABLE_REASONS and number < decision.observed.config.attempts_max_count
+    if again and not isinstance(spec, Refusal) and not decision.run.cancelled:
+        if pod is not None and not pod.ended:
+            end_pod(decision, pod)  # two fetchers never write to one volume
+            decision.requeue(1)
+        elif may_go_on(decision, spec):
+            begin_fetch(decision, spec, number + 1)
+        return
+    decision.draft.set("WorkspaceReady", "False", end.reason, end.message)
+    decision.draft.end(end.status, end.reason, f"the repository was not fetched: {end.message}", end.at)
+    end_pod(decision, pod)
+
+
+def _fetched(decision: Decision, source: FetchedSource) -> None:
+    """The workspace is there: the run pod's Job follows at once, unless somebody suspended the Run meanwhile."""
+    spec = parse_spec(decision.run.spec)
+    if isinstance(spec, Refusal):
+        decision.draft.end("False", spec.reason, spec.message)
+        return
+    decision.draft.fields["source"] = source.to_wire()
+    if decision.run.suspended:
+        decision.draft.set("WorkspaceReady", "Unknown", "Preparing", source_text(source.to_wire()))
+        decision.draft.set("Running", "False", "NotStarted", "")
+        decision.hold("Suspended", "spec.suspend is true; set it to false to start", look_again_seconds=600)
+    elif may_go_on(decision, spec):
+        begin_attempt(decision, spec)
+    elif not decision.draft.finished:
+        decision.draft.fields.pop("source")  # it waits, and is still the fetcher's turn in the eyes of the next plan
+
+
+def begin_attempt(decision: Decision, spec: RunSpec) -> None:
+    """The first run pod on a fetched workspace; snapshot, journal and claims were made before the fetch."""
+    next_attempt(decision, spec)
+    decision.draft.set("WorkspaceReady", "Unknown", "Preparing", source_text(mapping(decision.draft.fields["source"])))
+
+
+def _opened(decision: Decision, pod: PodRecord | None) -> bool:
+    """A policy that came, or the fetchers' own that went, while git's egress was in use."""
+    verdict = fetch_verdict(decision, max(1, _number(decision)), pod)
+    if verdict.kind == "closed" or not decision.observed.config.isolation.require:
+        return False
+    decision.draft.set("WorkspaceReady", "False", "IsolationNotEnforced", verdict.message)
+    decision.draft.end("False", "IsolationNotEnforced", verdict.message)
+    end_pod(decision, pod)
+    return True
+
+
+def _stalled(decision: Decision, pod: PodRecord | None, found: Stall) -> None:
+    if found.seconds is not None and decision.waited(f"stall/{found.reason}", found.seconds):
+        _fail(decision, pod, Outcome("False", found.reason, found.message, retry=found.retry))
+    elif found.queued:
+        decision.hold(found.reason, found.message)
+    elif decision.waited(f"shown/{found.reason}", SHOWN_AFTER_SECONDS):
+        decision.draft.set("Running", "False", found.reason, found.message)
+
+
+def _without_pod(decision: Decision, number: int) -> None:
+    job = decision.observed.jobs.get(names.fetch_name(decision.run.name, decision.run.uid, number))
+    if job is None:
+        if decision.waited("fetch-job", LOST_JOB_SECONDS):
+            what = "the fetch Job was deleted before it made the workspace"
+            _fail(decision, None, Outcome("False", "Deleted", what))
+    elif job.failed:
+        _fail(decision, None, vanished(job.failed))
+    else:
+        found = stall(None, job, decision.observed.events, decision.observed.config.waits)
+        if found is not None:
+            _stalled(decision, None, found)
+
+
+def fetching(decision: Decision) -> None:
+    """The stage between the fetch Job and the run pod's."""
+    number = _number(decision)
+    pod = _pod(decision, number)
+    if decision.run.cancelled:
+        decision.draft.set("WorkspaceReady", "False", "Cancelled", "")
+        decision.draft.end("False", "Cancelled", "cancelled while the repository was fetched")
+        end_pod(decision, pod)
+        return
+    if _opened(decision, pod):
+        return
+    if pod is None:
+        _without_pod(decision, number)
+        return
+    ended = outcome_of(pod)
+    if isinstance(ended, FetchedSource):
+        _fetched(decision, ended)
+    elif ended is not None:
+        _fail(decision, pod, ended)
+    else:
+        job = decision.observed.jobs.get(names.fetch_name(decision.run.name, decision.run.uid, number))
+        found = stall(pod, job, decision.observed.events, decision.observed.config.waits)
+        if found is not None:
+            _stalled(decision, pod, found)
