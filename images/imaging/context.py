@@ -15,6 +15,7 @@ from .shell import run, say
 # The providers' clients are thousands of generated classes: their byte code alone keeps the gateway
 # within its size, at the price of tracebacks without source lines there.
 SOURCELESS = ("anthropic", "openai", "google/genai")
+PROGRAMS = ("monty",)  # the interpreter of run_code
 UNUSED_SUFFIXES = {".c", ".cpp", ".h", ".pyx", ".pxd", ".pyi", ".a"}
 BUSYBOX_PLACES = (Path("/bin/busybox"), Path("/usr/bin/busybox"))
 
@@ -28,6 +29,7 @@ def facts(image: Image) -> list[str]:
                 platform.machine(),
                 PYTHON,
                 *SOURCELESS,
+                *PROGRAMS,
                 f"strip {shutil.which('strip') is not None}",
             ]
         case Kind.WORKSHOP:
@@ -103,8 +105,18 @@ def _install(target: Path, words: list[str]) -> None:
     platform_words = ["--python-version", PYTHON, "--python-platform", _platform()]
     # Copies, never links into uv's cache: what is stripped here is what other environments have mapped.
     run(["uv", "pip", "install", "--quiet", "--link-mode=copy", "--target", target, *platform_words, *words], cwd=ROOT)
-    shutil.rmtree(target / "bin", ignore_errors=True)
+    keep_programs(target / "bin")
     (target / ".lock").unlink(missing_ok=True)
+
+
+def keep_programs(folder: Path) -> None:
+    """Leaves of a package's programs those that ours start."""
+    if not folder.is_dir():
+        return
+    for path in [p for p in folder.iterdir() if p.name not in PROGRAMS]:
+        path.unlink()
+    if not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def slim(site: Path) -> None:
