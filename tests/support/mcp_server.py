@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,11 +15,12 @@ Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 
 @dataclass
 class Told:
-    """What reached the server."""
+    """What reached the server. `gate` holds calls up, `extra` are further tools."""
 
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     methods: list[str] = field(default_factory=list)
+    gate: asyncio.Event | None = None
 
 
 def make_server(told: Told) -> MCPServer:
@@ -34,6 +35,8 @@ def make_server(told: Told) -> MCPServer:
     @made.tool(description="Publish a text for everybody.", annotations=ToolAnnotations(read_only_hint=True))
     async def publish(text: str, times: int = 1) -> str:
         told.calls.append(("publish", {"text": text, "times": times}))
+        if told.gate is not None:
+            await told.gate.wait()
         return f"published {text}"
 
     return made
@@ -41,13 +44,14 @@ def make_server(told: Told) -> MCPServer:
 
 @dataclass
 class Running:
-    """A server that answers at `url`; `status` makes it refuse, `delay` makes it slow."""
+    """A server that answers at `url`; `status` makes it refuse, `token` is the one it wants."""
 
     told: Told
     url: str = ""
     status: int = 0
     token: str = ""
     server: uvicorn.Server | None = None
+    made: MCPServer | None = None
 
     def around(self, app: Asgi) -> Asgi:
         async def watched(scope: Any, receive: Any, send: Any) -> None:
@@ -69,18 +73,27 @@ class Running:
         return watched
 
 
+class _Server(uvicorn.Server):
+    """uvicorn that leaves signals alone."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        yield
+
+
 @contextlib.asynccontextmanager
 async def mcp_server(app: Asgi | None = None, port: int = 0, **fields: Any) -> AsyncIterator[Running]:
     """The server, or another ASGI app in its place, until the context ends."""
     told = Told()
     running = Running(told, **fields)
-    inner: Any = app or make_server(told).streamable_http_app()
+    running.made = make_server(told)
+    inner: Any = app or running.made.streamable_http_app()
     settings = uvicorn.Config(
-        running.around(inner), host="127.0.0.1", port=port, log_config=None, lifespan="on" if app is None else "off"
-    )
-    running.server = uvicorn.Server(settings)
-    running.server.install_signal_handlers = lambda: None  # type: ignore[attr-defined]
-    serving = asyncio.create_task(running.server._serve())  # noqa: SLF001
+        running.around(inner), host="127.0.0.1", port=port, log_config=None, timeout_graceful_shutdown=1,
+        lifespan="on" if app is None else "off",
+    )  # fmt: skip
+    running.server = _Server(settings)
+    serving = asyncio.create_task(running.server.serve())
     async with asyncio.timeout(10):
         while not running.server.started:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
@@ -88,5 +101,5 @@ async def mcp_server(app: Asgi | None = None, port: int = 0, **fields: Any) -> A
     try:
         yield running
     finally:
-        running.server.should_exit = running.server.force_exit = True
+        running.server.should_exit = True
         await serving
