@@ -3,7 +3,7 @@
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from guildhall_contracts import limits
 from guildhall_contracts.errors import ErrorInfo, error_info
@@ -20,7 +20,8 @@ PutBlob = Callable[[str, bytes], Awaitable[ErrorInfo | None]]
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """What `changes.updated` says. `sha256` is None when nothing changed, or the patch is over the bound."""
+    """What `changes.updated` says. `sha256` is None when nothing changed, or when the patch is over the bound and only
+    its files are told."""
 
     sha256: str | None = None
     patch_bytes: int = 0
@@ -71,17 +72,20 @@ async def take_changes(ask: Ask, put_blob: PutBlob, patience_seconds: float, kno
 def examine(reply: DiffResult, patch: bytes, *, spoiled: bool = False) -> Change | ErrorInfo:
     """Believes nothing but the bytes: their hash must be the one announced, their files are read from them."""
     omitted = bounded_omitted([visible(text)[0][: limits.EVENT_TITLE_MAX_CHARS] for text in reply.omitted])
-    if reply.too_large:
-        return Change(omitted=omitted or [f"the patch is over {limits.PATCH_MAX_BYTES} bytes"])
     sha256 = hashlib.sha256(patch).hexdigest()
     if spoiled or reply.size != len(patch) or reply.sha256 != sha256:
         return _unsound("its bytes are not those it announced")
+    if reply.too_large:
+        omitted = bounded_omitted(
+            [f"the patch is over {limits.PATCH_MAX_BYTES} bytes; only its files are told", *omitted]
+        )
     if not patch:
         return Change(omitted=omitted)
     files = parse_patch(patch)
     if files is None:
         return _unsound("it is no patch")
-    return _summed(files, sha256, len(patch), omitted)
+    change = _summed(files, sha256, len(patch), omitted)
+    return replace(change, sha256=None, patch_bytes=0) if reply.too_large else change
 
 
 def _unsound(why: str) -> ErrorInfo:

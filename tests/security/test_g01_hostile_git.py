@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 from guildhall_contracts import frames
+from guildhall_executor.changes import Change, examine
+from guildhall_executor.patch import parse_patch
 from support.workshop import prepare, running, snapshot
 
 pytestmark = pytest.mark.go
@@ -65,8 +67,28 @@ def test_g3_files_that_will_run_are_in_the_patch(tmp_path: Path) -> None:
         for name in names:
             (shop.workspace / name).parent.mkdir(parents=True, exist_ok=True)
             (shop.workspace / name).write_text("run me\n")
-        patch = client.call(frames.DiffRequest).chunks.decode()
-        assert [line[len("+++ b/") :] for line in patch.splitlines() if line.startswith("+++ ")] == sorted(names)
+        hook = shop.workspace / ".git" / "hooks" / "pre-commit"
+        hook.parent.mkdir(parents=True)
+        hook.write_text("run me\n")
+        answer = client.call(frames.DiffRequest)
+        marked = [change.name for change in parse_patch(answer.chunks) or [] if change.will_run]
+        assert marked == sorted(names), "derived from the patch by trusted code"
+        assert [line.partition(";")[0] for line in answer.last.omitted] == [".git/hooks/pre-commit: added"]
+
+
+def test_g3_padding_hides_no_file_that_will_run(tmp_path: Path) -> None:
+    """A patch over its bound is not kept, but every file of it is told."""
+    with running(tmp_path) as shop, shop.client() as client:
+        (shop.workspace / "Makefile").write_text("all:\n\ttouch /tmp/x\n")
+        (shop.workspace / "padding.txt").write_text("x" * 99 + "\n")
+        small = client.call(frames.DiffRequest)
+        assert not small.last.too_large
+        (shop.workspace / "padding.txt").write_text(("x" * 99 + "\n") * 100_000)
+        answer = client.call(frames.DiffRequest)
+        assert answer.last.too_large
+        change = examine(answer.last, answer.chunks)
+        assert isinstance(change, Change)
+        assert {file.path: file.will_run for file in change.files} == {"Makefile": True, "padding.txt": False}
 
 
 @pytest.mark.parametrize(

@@ -269,8 +269,16 @@ def test_a_patch_is_believed_only_if_its_bytes_are_those_announced() -> None:
 
 def test_no_change_and_too_much_change_have_no_patch() -> None:
     assert examine(result(b""), b"") == Change()
-    large = examine(result(b"", tooLarge=True, omitted=["x\u202e: too large"]), b"")
-    assert large == Change(omitted=["x\\u{202e}: too large"])
+    heads = b"diff --git a/Makefile b/Makefile\nindex 1111111..2222222 100644\n" + CASES["empty file"][0]
+    large = examine(result(heads, tooLarge=True, omitted=["x\u202e: too large"]), heads)
+    assert isinstance(large, Change)
+    assert (large.sha256, large.patch_bytes, large.files_total) == (None, 0, 2)
+    assert [(file.path, file.will_run) for file in large.files] == [("Makefile", True), ("e", False)]
+    assert [line.partition(";")[0] for line in large.omitted] == [
+        "the patch is over 8388608 bytes",
+        "x\\u{202e}: too large",
+    ]
+    assert isinstance(examine(result(b"lies", tooLarge=True), b"lies"), ErrorInfo)
 
 
 def test_a_long_list_keeps_what_runs_by_itself() -> None:

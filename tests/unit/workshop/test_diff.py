@@ -49,7 +49,9 @@ def test_a_run_of_real_work_applies_to_a_clean_copy(tmp_path: Path) -> None:
         answer = client.call(frames.DiffRequest)
         assert answer.last.sha256 == hashlib.sha256(answer.chunks).hexdigest()
         assert answer.last.size == len(answer.chunks)
-        assert answer.last.omitted == ["src/__pycache__/: cache directory, 1 new files"]
+        config, cache = answer.last.omitted
+        assert config.startswith(".git/config: added; git runs or obeys it")
+        assert cache == "src/__pycache__/: cache directory, 1 new files"
         assert b"-line 77\n+line seventy-seven\n" in answer.chunks
         shutil.rmtree(start / "src" / "__pycache__")
         apply(answer.chunks, clean)
@@ -68,8 +70,10 @@ def test_a_patch_of_several_chunks_arrives_whole(tmp_path: Path) -> None:
         apply(answer.chunks, clean)
         assert files(clean) == files(shop.workspace)
         cut = client.call(frames.DiffRequest, limit_bytes=1_000)
-        assert (cut.last.too_large, cut.last.size, cut.chunks) == (True, 0, b"")
-        assert len(cut.last.omitted) == 30
+        assert (cut.last.too_large, cut.last.size) == (True, len(cut.chunks))
+        assert cut.chunks.count(b"diff --git ") * 56 > len(cut.chunks) > 900, "heads of files and no content"
+        whole = client.call(frames.DiffRequest, limit_bytes=4_000)
+        assert (whole.last.too_large, whole.chunks.count(b"diff --git "), whole.last.omitted) == (True, 30, [])
 
 
 def test_a_large_tree_is_compared_quickly_and_in_little_memory(tmp_path: Path) -> None:

@@ -47,8 +47,10 @@ func TestWhatIsTakenComesBack(t *testing.T) {
 	base, found, _ := take(t, func(dir string) {
 		write(t, dir, "a b/\"quoted\"\nname\xff", "content\x00")
 		write(t, dir, "empty", "")
-		write(t, dir, "sub/.git/config", "not taken")
+		write(t, dir, "sub/.git/config", "taken: git obeys it")
 		write(t, dir, ".git/HEAD", "not taken")
+		write(t, dir, ".git/objects/hooks/x", "not taken")
+		write(t, dir, ".git/hooks/x.sample", "not taken")
 		write(t, dir, "large", strings.Repeat("x", limit.BaselineFileMaxBytes+1))
 		os.Symlink("somewhere else", filepath.Join(dir, "link"))
 		os.Chmod(filepath.Join(dir, "empty"), 0o755)
@@ -71,7 +73,7 @@ func TestWhatIsTakenComesBack(t *testing.T) {
 	}
 	want := map[string]string{
 		"a b/\"quoted\"\nname\xff": "100644 content\x00", "empty": "100755 ", "link": "120000 somewhere else",
-		"large": got["large"],
+		"large": got["large"], "sub/.git/config": "100644 taken: git obeys it",
 	}
 	if len(got) != len(want) || !strings.HasPrefix(got["large"], "100644 hash ") {
 		t.Fatalf("%q", got)
@@ -81,7 +83,7 @@ func TestWhatIsTakenComesBack(t *testing.T) {
 			t.Errorf("%q is %q, not %q", name, got[name], text)
 		}
 	}
-	if found.Files != 4 || found.HashedOnly != 1 || found.ContentBytes != int64(len("content\x00somewhere else")) || len(found.ManifestSHA256) != 64 {
+	if found.Files != 5 || found.HashedOnly != 1 || found.ContentBytes != int64(len("content\x00somewhere elsetaken: git obeys it")) || len(found.ManifestSHA256) != 64 {
 		t.Errorf("%+v", found)
 	}
 }

@@ -11,10 +11,13 @@ package baseline
 
 import (
 	"fmt"
+	"path"
 	"strconv"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"guildhall.dev/workshop/internal/tree"
 )
 
 const (
@@ -65,8 +68,36 @@ func (e *Entry) Untouched(info *unix.Stat_t) bool {
 	return e.Inode == info.Ino && e.Size == info.Size && e.Changed == TimesOf(info) && e.Mode == ModeOf(info)
 }
 
-// Excluded says whether a path is no part of a change set: git's own files at any depth.
-func Excluded(name string) bool { return name == ".git" }
+const gitFolder = ".git"
+
+// Skip says whether an entry is no part of a change set and nothing below it is: git's own, but for what git runs.
+func Skip(item *tree.Item) bool {
+	at := inGit(item.Path)
+	if at == "" || item.Kind() == unix.S_IFDIR && (at == gitFolder || at == "hooks" || at == "info") {
+		return false
+	}
+	return !GitRuns(item.Path)
+}
+
+// GitRuns says whether the file at name is one of git's own that names or is a program: a hook, a configuration, an
+// attribute. No patch can hold such a file.
+func GitRuns(name string) bool {
+	at := inGit(name)
+	switch at {
+	case gitFolder, "config", "config.worktree", "info/attributes": // the first is a file that points elsewhere
+		return true
+	}
+	return path.Dir(at) == "hooks" && !strings.HasSuffix(at, ".sample")
+}
+
+// inGit is the part of name below its first .git, ".git" for that itself, "" when there is none.
+func inGit(name string) string {
+	if name == gitFolder || strings.HasSuffix(name, "/"+gitFolder) && !strings.Contains("/"+name, "/"+gitFolder+"/") {
+		return gitFolder
+	}
+	_, inside, _ := strings.Cut("/"+name, "/"+gitFolder+"/")
+	return inside
+}
 
 func (e *Entry) line() string {
 	offset, hash := "-", "-"

@@ -10,7 +10,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path"
 	"path/filepath"
 
 	"golang.org/x/sys/unix"
@@ -103,7 +102,7 @@ type taker struct {
 func (t *taker) run() error {
 	fmt.Fprintln(t.manifest, header)
 	complete, err := t.root.Walk(".", func(item *tree.Item) (enter, goOn bool) {
-		if Excluded(path.Base(item.Path)) {
+		if Skip(item) {
 			return false, true
 		}
 		if ModeOf(&item.Stat) != "" {

@@ -39,8 +39,17 @@ func writeFile(out *bytes.Buffer, name string, old, new *side) bool {
 	if old != nil && new != nil && isLink(old) != isLink(new) {
 		return writeFile(out, name, old, nil) && writeFile(out, name, nil, new)
 	}
+	common := writeHead(out, name, old, new)
+	if old != nil && new != nil && bytes.Equal(old.data, new.data) {
+		return true
+	}
+	fmt.Fprintf(out, "index %s..%s%s\n", old.blobName(), new.blobName(), common)
+	return writeContent(out, name, old, new)
+}
+
+// writeHead writes the lines that name a file and its modes; common is the mode of both sides when it is one.
+func writeHead(out *bytes.Buffer, name string, old, new *side) (common string) {
 	fmt.Fprintf(out, "diff --git %s %s\n", quoted("a/"+name), quoted("b/"+name))
-	common := ""
 	switch {
 	case old == nil:
 		fmt.Fprintf(out, "new file mode %s\n", new.mode)
@@ -51,11 +60,7 @@ func writeFile(out *bytes.Buffer, name string, old, new *side) bool {
 	default:
 		common = " " + old.mode
 	}
-	if old != nil && new != nil && bytes.Equal(old.data, new.data) {
-		return true
-	}
-	fmt.Fprintf(out, "index %s..%s%s\n", old.blobName(), new.blobName(), common)
-	return writeContent(out, name, old, new)
+	return common
 }
 
 func isLink(s *side) bool { return s.mode == "120000" }

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
-	"path"
 	"sort"
 
 	"golang.org/x/sys/unix"
@@ -18,7 +17,8 @@ import (
 	"guildhall.dev/workshop/internal/tree"
 )
 
-// Made is a patch. Omitted says what it leaves out and why; a patch that would be too large is empty.
+// Made is a patch. Omitted says what it leaves out and why; one that would be too large has the head of every file and
+// no content.
 type Made struct {
 	Text     []byte
 	SHA256   string
@@ -61,6 +61,7 @@ type maker struct {
 	base     *baseline.Baseline
 	most     int
 	out      bytes.Buffer
+	heads    bytes.Buffer // the patch without any content
 	tooLarge bool
 	omitted  *omissions
 }
@@ -75,7 +76,7 @@ func (m *maker) changes(entries []baseline.Entry) ([]change, error) {
 	complete, err := m.root.Walk(".", func(item *tree.Item) (enter, goOn bool) {
 		entry := known[item.Path]
 		switch {
-		case baseline.Excluded(path.Base(item.Path)):
+		case baseline.Skip(item):
 			return false, true
 		case item.Kind() == unix.S_IFDIR:
 			return true, m.ctx.Err() == nil
@@ -119,9 +120,8 @@ func (m *maker) gone(name string) bool {
 
 // write adds one change to the patch, or says why it is left out.
 func (m *maker) write(one change) error {
-	if m.tooLarge {
-		m.omitted.add(one.name, "the patch is too large")
-		return nil
+	if baseline.GitRuns(one.name) {
+		return m.writeGit(one)
 	}
 	old, new, reason, err := m.sides(one)
 	if err != nil {
@@ -132,6 +132,10 @@ func (m *maker) write(one change) error {
 		return nil
 	}
 	if old != nil && new != nil && old.mode == new.mode && bytes.Equal(old.data, new.data) {
+		return nil
+	}
+	writeHead(&m.heads, one.name, old, new)
+	if m.tooLarge {
 		return nil
 	}
 	before := m.out.Len()
@@ -146,8 +150,24 @@ func (m *maker) write(one change) error {
 	if m.out.Len() > m.most {
 		m.tooLarge = true
 		m.out.Reset()
-		m.omitted.add(one.name, "the patch is too large")
 	}
+	return nil
+}
+
+// writeGit names a file that git runs and no patch can hold.
+func (m *maker) writeGit(one change) error {
+	old, new, reason, err := m.sides(one)
+	if err != nil || reason == unchanged || reason == "" && old != nil && new != nil && old.mode == new.mode && bytes.Equal(old.data, new.data) {
+		return err
+	}
+	what := "changed"
+	switch {
+	case one.old == nil:
+		what = "added"
+	case one.new == nil:
+		what = "deleted"
+	}
+	m.omitted.first(one.name, what+"; git runs or obeys it here, and no patch can hold it")
 	return nil
 }
 
@@ -226,5 +246,11 @@ func hashOf(data []byte) string {
 
 func (m *maker) made() *Made {
 	text := m.out.Bytes()
+	if m.tooLarge {
+		if text = m.heads.Bytes(); len(text) > m.most {
+			m.omitted.add(".", "so many files changed that not all are listed")
+			text = text[:bytes.LastIndex(text[:m.most], []byte("\ndiff --git "))+1]
+		}
+	}
 	return &Made{Text: text, SHA256: hashOf(text), Omitted: m.omitted.list(), TooLarge: m.tooLarge}
 }

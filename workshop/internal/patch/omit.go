@@ -44,11 +44,24 @@ func (o *omissions) add(name, reason string) {
 		o.more++
 		return
 	}
+	o.lines = append(o.lines, omission(name, reason))
+}
+
+// first adds a line that must not be lost among the others.
+func (o *omissions) first(name, reason string) {
+	o.lines = append([]string{omission(name, reason)}, o.lines...)
+	if over := len(o.lines) - (limit.OmittedMaxCount - 2); over > 0 {
+		o.lines = o.lines[:limit.OmittedMaxCount-2]
+		o.more += over
+	}
+}
+
+func omission(name, reason string) string {
 	shown, _ := tree.Show(name)
 	if len(shown) > limit.OmittedMaxChars-80 {
 		shown = strings.ToValidUTF8(shown[:limit.OmittedMaxChars-80], "") + "…"
 	}
-	o.lines = append(o.lines, shown+": "+reason)
+	return shown + ": " + reason
 }
 
 func (o *omissions) addCache(dir string) { o.caches[dir]++ }

@@ -2,6 +2,7 @@ package patch
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -53,13 +54,47 @@ func TestWhatAPatchLeavesOutIsSaid(t *testing.T) {
 	}
 }
 
-func TestTooLargePatchIsEmptyAndNamesItsFiles(t *testing.T) {
+func TestWhatGitRunsIsNamed(t *testing.T) {
+	b := newBench(t, func(dir string) {
+		put(dir, ".git/config", "[core]\n", 0o644)
+		put(dir, ".git/hooks/gone", "x", 0o755)
+		put(dir, ".git/hooks/stays", "x", 0o755)
+		put(dir, ".git/HEAD", "ref: x\n", 0o644)
+	})
+	w := b.workspace
+	put(w, ".git/config", "[core]\n\thooksPath = /tmp\n", 0o644)
+	put(w, ".git/hooks/pre-commit", "evil", 0o755)
+	put(w, ".git/hooks/pre-push.sample", "harmless", 0o755)
+	put(w, ".git/hooks/stays", "x", 0o755)
+	put(w, ".git/HEAD", "ref: y\n", 0o644)
+	put(w, "sub/.git", "gitdir: ../elsewhere\n", 0o644)
+	must(os.Remove(filepath.Join(w, ".git/hooks/gone")))
+	for n := range 2 * limit.OmittedMaxCount {
+		must(unix.Mkfifo(filepath.Join(w, fmt.Sprintf("a%d", n)), 0o644))
+	}
+	made := b.make()
+	got := strings.Join(made.Omitted, "\n")
+	for _, said := range []string{".git/config: changed;", ".git/hooks/pre-commit: added;", ".git/hooks/gone: deleted;", "sub/.git: added;"} {
+		if !strings.Contains(got, said) {
+			t.Errorf("%q is not said in:\n%s", said, got)
+		}
+	}
+	if strings.Count(got, "git runs") != 4 || len(made.Text) > 0 || len(made.Omitted) > limit.OmittedMaxCount {
+		t.Errorf("%q\n%s", made.Text, got)
+	}
+}
+
+func TestTooLargePatchHasOnlyTheHeadsOfItsFiles(t *testing.T) {
 	b := newBench(t, func(string) {})
 	put(b.workspace, "a.txt", strings.Repeat("text\n", 100), 0o644)
 	put(b.workspace, "b.txt", "b\n", 0o644)
+	const heads = "diff --git a/a.txt b/a.txt\nnew file mode 100644\ndiff --git a/b.txt b/b.txt\nnew file mode 100644\n"
 	made, err := Make(context.Background(), b.root, b.base, 200)
-	if err != nil || !made.TooLarge || len(made.Text) > 0 || len(made.Omitted) != 2 {
+	if err != nil || !made.TooLarge || string(made.Text) != heads || len(made.Omitted) != 0 {
 		t.Fatalf("%+v %v", made, err)
+	}
+	if made, err = Make(context.Background(), b.root, b.base, 80); string(made.Text) != heads[:len(heads)/2] || len(made.Omitted) != 1 {
+		t.Fatalf("cut: %q %q %v", made.Text, made.Omitted, err)
 	}
 	if made := b.make(); made.TooLarge || len(made.Text) == 0 {
 		t.Fatal("the control is too large as well")
