@@ -137,9 +137,8 @@ class Draft:
         if self.is_true("AwaitingHuman"):
             self.set("AwaitingHuman", "False", "NothingOpen", "")
         self.fields["completionTime"] = when
-        if self.attempt:
-            self.attempt.setdefault("endTime", when)
-            self.attempt.setdefault("reason", reason)
+        if self.attempt and "endTime" not in self.attempt:
+            self.attempt["endTime"], self.attempt["reason"] = when, reason
         since = parse_stamp(self.fields.get("startTime"))
         until = parse_stamp(when)
         if since and until:
