@@ -14,6 +14,13 @@ const SHOTS = [
   ["changes", "#/runs/demo.yesterday?view=changes"],
   ["events", "#/runs/demo.yesterday?view=events"],
   ["ask", "#/runs/demo.ask-first"],
+  ["ask-sheet", "#/runs/demo.ask-first"],
+  ["ask-sent", "#/runs/demo.ask-first"],
+  ["approve", "#/runs/demo.wants-approval"],
+  ["approve-sheet", "#/runs/demo.wants-approval"],
+  ["approve-hidden", "#/runs/demo.wants-approval"],
+  ["interrupt", "#/runs/demo.fix-slug"],
+  ["inquiry-answered", "#/runs/demo.ask-first"],
   ["failed", "#/runs/demo.provider-gone"],
   ["open", "#/runs/demo.not-shut-in"],
   ["waiting", "#/runs/demo.waiting"],
@@ -32,6 +39,39 @@ const browser = await launch();
 const act = {
   result: (page) => page.click("text=Result"),
   stop: (page) => page.click(".run-acts >> text=Stop"),
+  "ask-sheet": async (page) => {
+    await page.click(".ask .button");
+    await page.click(".option >> nth=0");
+  },
+  "ask-sent": async (page) => {
+    server.backend.state.holdActs = true;
+    await page.click(".ask .button");
+    await page.click(".option >> nth=0");
+    await page.click(".modal-acts .button--primary");
+    server.backend.state.holdActs = false;
+    server.backend.state.later.length = 0;
+    server.backend.waiting.questions[0].question.state = "open";
+  },
+  "approve-sheet": (page) => page.click(".ask .button"),
+  "approve-hidden": async (page) => {
+    const { approval } = server.backend.waiting.approvals[0];
+    const before = approval.arguments;
+    approval.arguments = JSON.stringify({
+      command: `run tests \u202egnihton\u202c\u200b # ${" ".repeat(120)}; git push --force origin main`,
+      padding: Array.from({ length: 40 }, (_, index) => `line ${index}`),
+    });
+    await page.reload();
+    await page.click(".ask .button");
+    await page.waitForSelector(".argument-row");
+    approval.arguments = before;
+  },
+  interrupt: (page) => page.click(".run-acts >> text=Interrupt"),
+  "inquiry-answered": async (page) => {
+    await page.click(".run-acts >> text=Interrupt");
+    await page.fill("#interrupt-message", "What have you found so far?");
+    await page.click(".modal-acts .button--primary");
+    await page.waitForSelector(".answer-card");
+  },
   keys: (page) => page.keyboard.press("?"),
   hover: (page) => page.hover('[data-role="coder"]'),
   history: (page) => page.click(".history-line >> nth=4"),
@@ -43,7 +83,7 @@ const act = {
   },
 };
 for (const theme of ["light", "dark"]) {
-  for (const width of [1440, 360]) {
+  for (const width of [1440, 390]) {
     for (const [name, hash] of SHOTS) {
       const label = `${name}-${theme}-${width}`;
       if (filter && !label.includes(filter)) continue;
@@ -64,7 +104,7 @@ for (const theme of ["light", "dark"]) {
       await page.waitForTimeout(400);
       await page.screenshot({
         path: join(folder, `${label}.png`),
-        fullPage: width === 360 && !["result", "stop", "keys"].includes(name),
+        fullPage: width === 390 && !["result", "stop", "keys"].includes(name),
       });
       await page.close();
     }

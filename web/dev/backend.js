@@ -1,7 +1,8 @@
 // A small api over fixture frames: the same answers in the development page and behind the tests' server.
 import { close, foldAll } from "../src/fold.js";
 import { modelToWire } from "../src/model.js";
-import { askingRun, failedRun, goodRun, longRun, PATCH, TASK, UID } from "./frames.js";
+import { approvingRun, askingRun, failedRun, goodRun, longRun, PATCH, TASK, UID } from "./frames.js";
+import { createWaiting, peopleRoutes } from "./people.js";
 
 const TOOLS = [
   ["read_file", "Read file", "read"],
@@ -116,7 +117,7 @@ export function createBackend({
   longCount = 0,
   nowMs = Date.parse("2026-01-05T14:02:40Z"),
 } = {}) {
-  const state = { signedIn, acts: [], upTo, cancelled: false, listeners: new Set(), failStream: 0 };
+  const state = { signedIn, acts: [], upTo, cancelled: false, listeners: new Set(), failStream: 0, later: [] };
   const runs = new Map();
   const shift = nowMs - Date.parse("2026-01-05T14:02:40Z");
   const moved = (stamp) => (stamp ? new Date(Date.parse(stamp) + shift).toISOString() : stamp);
@@ -130,6 +131,11 @@ export function createBackend({
     phase: "AwaitingHuman",
     awaiting: 1,
     summary: "Wants to know about the public signature",
+  });
+  put("wants-approval", "uid-approve", approvingRun("uid-approve"), {
+    phase: "AwaitingHuman",
+    awaiting: 1,
+    summary: "Wants to deploy to staging",
   });
   put("provider-gone", "uid-failed", failedRun("uid-failed"), {
     phase: "Failed",
@@ -164,6 +170,23 @@ export function createBackend({
     changes: { files: 3, added: 7, removed: 4 },
   });
   if (longCount > 0) put("long", "uid-long", longRun(longCount, "uid-long"), { summary: "A long run" });
+
+  const waiting = createWaiting(nowMs);
+  const people = peopleRoutes(waiting, state, (id, fields) => {
+    const { events } = runs.get(id);
+    const last = events[events.length - 1];
+    const asked = events.findLast((event) => event.type === "question.asked" || event.type === "approval.requested");
+    const { v, run, attempt } = last;
+    const next = { v, run, attempt, seq: last.seq + 1, ts: new Date(Date.parse(last.ts) + 900).toISOString() };
+    runs.get(id).summary = { ...runs.get(id).summary, awaiting: 0, phase: "Running" };
+    state.later.push(() => append(id, [{ ...next, op: asked.op, role: asked.role, ...fields }]));
+    if (!state.holdActs) setTimeout(releaseActs, 250);
+  });
+
+  /** Lets the events happen that acts have caused. */
+  function releaseActs() {
+    for (const happen of state.later.splice(0)) happen();
+  }
 
   const visible = (id) => {
     const run = runs.get(id);
@@ -219,6 +242,8 @@ export function createBackend({
     if (!state.signedIn) return problem(401, "Not signed in");
     if (pathname === "/api/config") return { status: 200, json: CONFIG };
     if (pathname === "/api/runs") return method === "GET" ? list(searchParams) : create(body, searchParams);
+    const asked = people(method, pathname, searchParams, body);
+    if (asked !== null) return asked;
     const [, , , rawId = "", rest = "", op = ""] = pathname.split("/");
     const id = decodeURIComponent(rawId);
     if (!runs.has(id)) return problem(404, "No such run", `There is no run ${id}.`);
@@ -276,7 +301,7 @@ export function createBackend({
             conditions: [],
             lastSeq: events.length,
             sealed: false,
-            may: ["cancel", "interrupt"],
+            may: ["cancel", "interrupt", "answer", "approve"],
           },
         };
       case "flow": {
@@ -323,6 +348,7 @@ export function createBackend({
   function act(id, rest, body) {
     if (rest !== "cancel" && rest !== "interrupt") return problem(404, "No such path");
     state.acts.push({ [rest]: body, id });
+    if (rest === "interrupt" && body.intent !== "abort") return interrupted(id, body);
     if (id === "demo.fix-slug") {
       state.cancelled = true;
       const last = state.upTo;
@@ -352,6 +378,28 @@ export function createBackend({
       setTimeout(() => advance(1), 300);
     }
     return { status: 202, json: { id: "i1" } };
+  }
+
+  // An inquiry is answered, a redirection is taken: as two events after a moment.
+  function interrupted(id, { intent, message }) {
+    const uid = `uid-interrupt-${state.acts.length}`;
+    const events = runs.get(id).events;
+    if (id === "demo.fix-slug") events.splice(state.upTo, Infinity);
+    const { v, run, attempt, seq, ts } = events[events.length - 1];
+    const at = (number) => ({ v, run, attempt, seq: seq + number, ts: new Date(Date.parse(ts) + number * 400).toISOString() });
+    const op = `o${seq + 1}`;
+    state.later.push(() => {
+      const received = { type: "interrupt.received", op, parent: "o1", role: "planner", source: "human" };
+      const told = { destination: "role:planner", title: message, intervention: uid, intent, message, author: "jane" };
+      const answer = intent === "inquire" ? "I have found the cause: `rfind` gives up the **last word**. Next is the fix." : "";
+      state.upTo += id === "demo.fix-slug" ? 2 : 0;
+      append(id, [
+        { ...at(1), ...received, ...told },
+        { ...at(2), type: "interrupt.answered", op, outcome: "success", text: answer },
+      ]);
+    });
+    if (!state.holdActs) setTimeout(releaseActs, 250);
+    return { status: 202, json: { id: `${intent}-1`, uid } };
   }
 
   /** Lets the next `count` events of the live run happen, for every open stream. */
@@ -395,5 +443,5 @@ export function createBackend({
     runs.get(id).events = events;
   }
 
-  return { handle, subscribe, advance, append, replaceEvents, state, runs };
+  return { handle, subscribe, advance, append, replaceEvents, releaseActs, waiting, state, runs };
 }

@@ -351,6 +351,29 @@ export function askingRun(uid) {
   return events;
 }
 
+/** A run that waits for an approval. */
+export function approvingRun(uid) {
+  const events = goodRun(uid).slice(0, 22);
+  const last = events[events.length - 1];
+  events.push({
+    ...head(last),
+    seq: last.seq + 1,
+    ts: new Date(Date.parse(last.ts) + 700).toISOString(),
+    type: "approval.requested",
+    op: `o${last.seq + 1}`,
+    parent: "o1",
+    role: "reviewer",
+    source: "role:reviewer",
+    destination: "human",
+    title: "Deploy service",
+    approvalId: "a1",
+    tool: "deploy_service",
+    argumentsHash: "c0ffee".repeat(10) + "c0ff",
+    expiresAt: new Date(Date.parse(last.ts) + 600000).toISOString(),
+  });
+  return events;
+}
+
 /** `count` events of one long run, for windows and budgets. */
 export function longRun(count, uid) {
   const events = goodRun(uid).slice(0, 2);

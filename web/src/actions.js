@@ -8,6 +8,7 @@ export * from "./actions/steps.js";
 export * from "./actions/events.js";
 export * from "./actions/changes.js";
 export * from "./actions/acts.js";
+export * from "./actions/people.js";
 export * from "./actions/history.js";
 export * from "./actions/compose.js";
 export * from "./actions/keys.js";

@@ -30,11 +30,18 @@ export const later = (ms, action, payload) => [
   { ms, action, payload },
 ];
 
-/** Puts the focus on the first element that matches, once it is drawn. */
-export const focus = (selector) => [
+/** Puts the focus on what the first selector that finds something finds, once it is drawn. */
+export const focus = (...selectors) => [
   (_, props) =>
-    requestAnimationFrame(() => requestAnimationFrame(() => document.querySelector(props.selector)?.focus())),
-  { selector },
+    requestAnimationFrame(() =>
+      requestAnimationFrame(() =>
+        props.selectors
+          .map((one) => document.querySelector(one))
+          .find((element) => element !== null)
+          ?.focus(),
+      ),
+    ),
+  { selectors },
 ];
 
 /** Scrolls an element to a position, once it is drawn. */
@@ -47,6 +54,16 @@ export const scrollTo = (selector, top) => [
       }),
     ),
   { selector, top },
+];
+
+/** Dispatches `action` with a key that no other act has. */
+export const uniqueKey = (action) => [
+  (dispatch, props) =>
+    dispatch(
+      props.action,
+      [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, "0")).join(""),
+    ),
+  { action },
 ];
 
 /** Copies text and dispatches `then` with true or false. */

@@ -23,6 +23,9 @@ export function initialState(env) {
     events: { top: 0, height: 600, pages: new Map(), loading: new Set(), version: 0 },
     changes: { status: "idle", view: null, problem: null, sha: "" },
     ops: new Map(),
+    asks: noAsks(),
+    sent: [],
+    inquiries: [],
     modal: null,
     toast: null,
     planOpen: false,
@@ -31,6 +34,9 @@ export function initialState(env) {
     proseVersion: 0,
   };
 }
+
+/** Nothing is known of what waits for a person in the watched Run. */
+export const noAsks = () => ({ status: "idle", questions: [], approvals: [], problem: null, loading: 0, again: false });
 
 /** A Run of which nothing is known yet. */
 export const noRun = () => ({
@@ -100,5 +106,5 @@ export const isOver = (state) =>
   ["succeeded", "failed", "cancelled"].includes(state.run.model.run.status) ||
   ["Succeeded", "Failed", "Cancelled"].includes(state.run.summary?.phase);
 
-/** How many Runs of the list wait for a person. */
-export const needingHelp = (state) => state.runs.items.filter((run) => run.awaiting > 0).length;
+/** How many questions and approvals wait for a person, in all Runs of the list. */
+export const needingHelp = (state) => state.runs.items.reduce((sum, run) => sum + Math.max(0, run.awaiting), 0);

@@ -1,23 +1,24 @@
-// Acts on a run: asked for first, shown as fact only when they come back as events. Also modals and toasts.
+// Stopping a run: asked for first, shown as fact only when it comes back as an event. Also modals and toasts.
 import { runPath } from "../api.js";
 import { copy, focus, later, request } from "../effects.js";
 import { problemText, refusedOr, toast } from "./session.js";
 
 export const OpenModal = (state, modal) => [
   { ...state, modal: { message: "", busy: false, error: "", ...modal }, stage: { ...state.stage, tooltip: null } },
-  focus(".modal [autofocus], .modal"),
+  focus(".modal [autofocus]", ".modal"),
 ];
-export const CloseModal = (state) => ({ ...state, modal: null });
+export const CloseModal = (state) => [
+  { ...state, modal: null },
+  focus(".attention button", ".run-acts button", ".tab.is-here"),
+];
 export const ModalMessage = (state, message) => ({ ...state, modal: state.modal && { ...state.modal, message } });
 
-export function ConfirmAct(state) {
+export function ConfirmStop(state) {
   const { modal, route } = state;
   if (modal === null || modal.busy) return state;
-  const path = modal.kind === "stop" ? "/cancel" : "/interrupt";
-  const body = modal.kind === "stop" ? {} : { intent: "abort", message: modal.message };
   return [
     { ...state, modal: { ...modal, busy: true, error: "" } },
-    request("POST", runPath(route.runId, path, route.uid), ActAnswered, { body }),
+    request("POST", runPath(route.runId, "/cancel", route.uid), ActAnswered, { body: {} }),
   ];
 }
 
@@ -28,10 +29,7 @@ export function ActAnswered(state, answer) {
       ...state,
       modal: { ...state.modal, busy: false, error: problemText(answer.problem) },
     });
-  const text =
-    state.modal.kind === "stop"
-      ? "Stop was asked for. It shows as done when the run has ended."
-      : "The interrupt was sent. It shows when the run has taken it.";
+  const text = "Stop was asked for. It shows as done when the run has ended.";
   return [{ ...state, modal: null, toast: toast("good", text) }, later(8000, DropToast, text)];
 }
 

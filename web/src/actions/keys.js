@@ -3,12 +3,13 @@ import { nextError, waiting } from "../derive/activity.js";
 import { focus, setTheme } from "../effects.js";
 import { msOf } from "../format.js";
 import { table } from "../safe.js";
-import { isOver, shownModel } from "../state.js";
+import { isOver, may, shownModel } from "../state.js";
 import { CloseModal, OpenModal, TogglePlan } from "./acts.js";
+import { askAgain, ChooseOption, OpenFirstAsk, OpenInterrupt } from "./people.js";
 import { Go } from "./route.js";
 import { FollowList, reveal, rowsOf, step } from "./steps.js";
 
-export const Tick = (state, nowMs) => ({ ...state, nowMs });
+export const Tick = (state, nowMs) => askAgain({ ...state, nowMs });
 export const WideChanged = (state, wide) => ({ ...state, wide });
 export const ProseChanged = (state) => ({ ...state, proseVersion: state.proseVersion + 1 });
 
@@ -23,7 +24,7 @@ const VIEW_KEYS = table({ 1: "flow", 2: "sequence", 3: "timeline", 4: "changes",
 export function KeyPressed(state, key) {
   if (state.session.status !== "in") return state;
   if (key === "Escape") return escaped(state);
-  if (state.modal !== null) return state;
+  if (state.modal !== null) return modalKey(state, key);
   if (state.prefix === "g") return prefixed({ ...state, prefix: "" }, key);
   if (key === "g") return { ...state, prefix: "g" };
   if (key === "?") return OpenModal(state, { kind: "keys" });
@@ -39,9 +40,21 @@ function watchKey(state, key) {
   if (key === "f") return FollowList(state);
   if (key === "p") return TogglePlan(state);
   if (key === "e") return chooseOr(state, nextError(model, model.operations.get(state.route.op)?.firstSeq ?? 0));
-  if (key === "a") return chooseOr(state, waiting(model)[0]?.id ?? "");
+  if (key === "a") return toWhatWaits(state, model);
+  if (key === "i" && may(state, "interrupt")) return OpenInterrupt(state);
   if (key === "r" && isOver(state)) return OpenModal(state, { kind: "result" });
   return VIEW_KEYS[key] ? Go(state, { view: VIEW_KEYS[key] }) : state;
+}
+
+// A digit chooses an option; sending is a second act, and nothing that approves has a key.
+function modalKey(state, key) {
+  const option = state.modal.kind === "question" ? state.modal.item.options[Number(key) - 1] : undefined;
+  return option === undefined ? state : ChooseOption(state, option);
+}
+
+function toWhatWaits(state, model) {
+  const waits = state.route.at === null && state.asks.questions.length + state.asks.approvals.length > 0;
+  return waits ? OpenFirstAsk(state) : chooseOr(state, waiting(model)[0]?.id ?? "");
 }
 
 function chooseOr(state, op) {

@@ -1,7 +1,7 @@
 // Where we are: the address is the state, so every change of place passes here.
 import { later, writeHash } from "../effects.js";
 import { formatRoute, parseRoute } from "../router.js";
-import { noRun } from "../state.js";
+import { noAsks, noRun } from "../state.js";
 import { changesEffects } from "./changes.js";
 import { LoadEventPages } from "./events.js";
 import { historyEffects } from "./history.js";
@@ -42,6 +42,9 @@ export const freshRun = () => ({
   run: noRun(),
   ops: new Map(),
   changes: { status: "idle", view: null, problem: null, sha: "" },
+  asks: noAsks(),
+  sent: [],
+  inquiries: [],
   modal: null,
   planOpen: false,
   events: { top: 0, height: 600, pages: new Map(), loading: new Set(), version: 0 },

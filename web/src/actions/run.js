@@ -10,6 +10,7 @@ import { isOver, needingHelp } from "../state.js";
 import { changesEffects } from "./changes.js";
 import { LoadEventPages, PAGE_EVENTS } from "./events.js";
 import { opEffects } from "./inspect.js";
+import { LoadAsks, peopleHeard } from "./people.js";
 import { StartReplay } from "./replay.js";
 import { SessionAnswered, refusedOr } from "./session.js";
 import { followEffects } from "./steps.js";
@@ -36,6 +37,7 @@ export function FlowArrived(state, data) {
   return ending(next, [
     request("GET", runPath(runId, "", uid), DetailAnswered),
     badgeOf(next),
+    later(0, LoadAsks),
     ...followEffects(next),
     ...opEffects(next),
     ...changesEffects(next),
@@ -52,8 +54,9 @@ export function EventsArrived(state, events) {
     fold(run.model, event);
     touched = remember(pages, event) || touched;
   }
+  const [heard, asking] = peopleHeard(state, events);
   const next = {
-    ...state,
+    ...heard,
     run: { ...run, version: run.version + 1 },
     labels: events.some((event) => event.type === "run.started")
       ? createLabels(state.config, run.model.run)
@@ -61,7 +64,7 @@ export function EventsArrived(state, events) {
     events: touched ? { ...state.events, pages, version: state.events.version + 1 } : state.events,
   };
   const changed = events.some((event) => event.type === "changes.updated") ? changesEffects(next) : [];
-  return ending(next, [...followEffects(next), ...opEffects(next), ...changed]);
+  return ending(next, [...followEffects(next), ...opEffects(next), ...changed, ...asking]);
 }
 
 function remember(pages, event) {
@@ -91,8 +94,15 @@ function ending(state, effects) {
 export function SummaryArrived(state, value) {
   const summary = readSummary(value);
   const ledger = newerLedger(state.run.ledger, summary.usage);
-  const next = { ...state, run: { ...state.run, summary, ledger } };
-  return [next, badgeOf(next)];
+  const asking = summary.awaiting !== (state.run.summary?.awaiting ?? 0) ? [later(0, LoadAsks)] : [];
+  const next = { ...state, run: { ...state.run, summary, ledger }, runs: withSummary(state.runs, summary) };
+  return [next, badgeOf(next), ...asking];
+}
+
+// The stream is fresher than the list that is asked for every few seconds: the counts in the bar follow it.
+function withSummary(runs, summary) {
+  const items = runs.items.map((run) => (run.uid === summary.uid ? { ...run, ...summary } : run));
+  return { ...runs, items };
 }
 
 // The Run's status carries what the gateway has booked; it may lag behind the ledger that came with the model.

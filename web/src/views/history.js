@@ -8,7 +8,7 @@ import { formatRoute } from "../router.js";
 import { Go, MoreHistory, ToggleHistoryRow } from "../actions.js";
 import { Prose } from "./prose.js";
 import { Icon } from "./icons.js";
-import { Button, Chip, Empty, inputValue, Problem, Status } from "./parts.js";
+import { Button, Chip, Empty, inputValue, Problem, Status, Waits } from "./parts.js";
 
 export function History(state, store) {
   const { history, route } = state;
@@ -115,6 +115,7 @@ function Row(state, run, store) {
           Status(statusOfPhase(run.phase), state.labels.phase(run.phase)),
           h("span", { class: "history-what" }, [
             h("strong", {}, text(titleOf(run), 200)),
+            Waits(run),
             said !== "" && h("span", { class: "history-summary" }, text(said, 200)),
           ]),
           h("span", { class: "history-guild" }, text(run.guild || UNKNOWN, 60)),

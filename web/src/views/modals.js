@@ -1,17 +1,19 @@
-// Modals inside the run view: the result, stopping, interrupting, the keys. Each says which run it is about.
+// Modals inside the run view: question, approval, interrupt, stop, result, keys. Each says which run it is about.
 import { h } from "../h.js";
 import { listOf, table, text } from "../safe.js";
-import { CloseModal, ConfirmAct, Copy, DownloadPatch, Go, ModalMessage } from "../actions.js";
+import { CloseModal, ConfirmStop, Copy, DownloadPatch, Go } from "../actions.js";
 import { duration, plural, secondsBetween } from "../format.js";
 import { deriveCostStrip, newestLedger } from "../derive/cost.js";
 import { titleOf } from "../derive/title.js";
+import { ApprovalSheet } from "./approval.js";
+import { InterruptSheet } from "./interrupt.js";
 import { Prose } from "./prose.js";
-import { Button, Chip, inputValue, Status } from "./parts.js";
+import { Button, Chip, Status } from "./parts.js";
+import { QuestionSheet } from "./question.js";
 
 export function Modal(state, store) {
   if (state.modal === null) return null;
-  const views = { result: ResultModal, stop: StopModal, interrupt: InterruptModal, keys: KeysModal };
-  const [title, body, acts] = (views[state.modal.kind] ?? KeysModal)(state, store);
+    const [title, body, acts] = (SHEETS[state.modal.kind] ?? KeysModal)(state, store);
   return h("div", { class: "modal-layer", key: "modal-layer" }, [
     h("div", { class: "modal-shade", onclick: CloseModal }),
     h(
@@ -32,7 +34,7 @@ export function Modal(state, store) {
           ]),
           Button({ action: CloseModal, icon: "close", label: "Close", hideText: true, tone: "quiet" }),
         ]),
-        h("div", { class: "modal-body", tabindex: "0", role: "region", "aria-label": title }, body),
+        h("div", { class: "modal-body", tabindex: "0", role: "region", "aria-label": title, key: "body" }, body),
         acts && h("footer", { class: "modal-acts" }, acts),
       ],
     ),
@@ -135,46 +137,9 @@ function StopModal(state) {
     [
       Button({ action: CloseModal, label: "Keep it running", disabled: busy, autofocus: true }),
       Button({
-        action: ConfirmAct,
+        action: ConfirmStop,
         icon: "cancelled",
         label: busy ? "Stopping…" : "Stop the run",
-        tone: "danger",
-        disabled: busy,
-      }),
-    ],
-  ];
-}
-
-function InterruptModal(state) {
-  const { busy, error, message } = state.modal;
-  const body = [
-    h(
-      "p",
-      { key: "what" },
-      "Abort the work with a word to the agent. It ends itself, says what it did, and its changes are kept as a patch.",
-    ),
-    h("label", { for: "interrupt-message", key: "label" }, "Message (optional)"),
-    h("textarea", {
-      id: "interrupt-message",
-      key: "message",
-      rows: 4,
-      maxlength: 4096,
-      value: message,
-      oninput: [ModalMessage, inputValue],
-      disabled: busy,
-      placeholder: "Why it should end",
-    }),
-    error !== "" && h("p", { class: "field-error", key: "error", role: "alert" }, text(error, 500)),
-  ];
-  return [
-    "Interrupt this run?",
-    body,
-    [
-      Button({ action: CloseModal, label: "Keep it running", disabled: busy, autofocus: true }),
-      Button({
-        action: ConfirmAct,
-        icon: "interrupt",
-        label: busy ? "Sending…" : "Abort the run",
         tone: "danger",
         disabled: busy,
       }),
@@ -188,7 +153,8 @@ const KEYS = [
   ["/", "Filter or search"],
   ["1 … 5", "Flow, Sequence, Timeline, Changes, Events"],
   ["e", "Next error"],
-  ["a", "To what needs you"],
+  ["a", "To what needs you: opens it, decides nothing"],
+  ["i", "Interrupt the run"],
   ["f", "Follow the newest step"],
   ["p", "Open and close the plan"],
   ["r", "The result, once there is one"],
@@ -219,3 +185,12 @@ function KeysModal() {
     null,
   ];
 }
+
+const SHEETS = table({
+  result: ResultModal,
+  stop: StopModal,
+  interrupt: InterruptSheet,
+  question: QuestionSheet,
+  approval: ApprovalSheet,
+  keys: KeysModal,
+});

@@ -58,6 +58,14 @@ export const Chip = (tone, icon, label, title) =>
     h("span", {}, label),
   ]);
 
+/** How many things of a run wait for a person, or nothing. */
+export const Waits = (run) =>
+  run.awaiting > 0 &&
+  h("span", { class: "chip chip--attention waits" }, [
+    Icon("awaiting", 13),
+    h("span", {}, run.awaiting === 1 ? "needs you" : `${run.awaiting} need you`),
+  ]);
+
 /** Reads {top, height, full} of the element a scroll event came from. */
 export const scrolled = (event) => ({
   top: event.target.scrollTop,

@@ -4,10 +4,10 @@ import { table, text } from "../safe.js";
 import { deriveNowCaption } from "../derive/now.js";
 import { deriveCostStrip, newestLedger } from "../derive/cost.js";
 import { titleOf } from "../derive/title.js";
-import { honestyNotes, waiting } from "../derive/activity.js";
+import { honestyNotes } from "../derive/activity.js";
 import { statusOfPhase } from "../labels.js";
 import { timeOfDay, dayAndTime } from "../format.js";
-import { OpenModal, Select } from "../actions.js";
+import { OpenInterrupt, OpenModal } from "../actions.js";
 import { isOver, may, shownModel } from "../state.js";
 import { Icon } from "./icons.js";
 import { Button, Chip, Status } from "./parts.js";
@@ -46,7 +46,7 @@ function Acts(state) {
   const acts = [];
   if (may(state, "interrupt"))
     acts.push(
-      Button({ action: [OpenModal, { kind: "interrupt" }], icon: "interrupt", label: "Interrupt", small: true }),
+      Button({ action: OpenInterrupt, icon: "interrupt", label: "Interrupt", small: true }),
     );
   if (may(state, "cancel"))
     acts.push(
@@ -150,27 +150,4 @@ function Why(state) {
     h("strong", {}, text(words || summary.reason, 200)),
     summary.message && h("span", {}, text(summary.message, 1000)),
   ]);
-}
-
-/** Only when somebody is needed: what is asked, and the way there. */
-export function AttentionBar(state) {
-  const open = waiting(shownModel(state));
-  if (open.length === 0) return null;
-  return h(
-    "section",
-    { class: "attention", "aria-label": "Needs you" },
-    open
-      .slice(0, 3)
-      .map((operation) =>
-        h("div", { class: "attention-item", key: operation.id }, [
-          Icon(operation.kind, 18),
-          h("span", {}, [
-            h("strong", {}, state.labels.participant(operation.source)),
-            operation.kind === "question" ? " asks: " : " wants an approval: ",
-            text(operation.title || operation.details, 200),
-          ]),
-          Button({ action: [Select, operation.id], label: "Show", small: true, tone: "primary" }),
-        ]),
-      ),
-  );
 }

@@ -7,7 +7,7 @@ import { Go, OpenModal, SignIn, SignOut, ToggleTheme } from "../actions.js";
 import { needingHelp } from "../state.js";
 import { formatRoute } from "../router.js";
 import { Icon } from "./icons.js";
-import { Button, Status } from "./parts.js";
+import { Button, Status, Waits } from "./parts.js";
 
 const SCREENS = [
   ["watch", "Watch", "running"],
@@ -35,11 +35,11 @@ export function TopBar(state) {
         h(
           "a",
           {
-            class: "chip chip--attention",
+            class: "chip chip--attention needs-you",
             href: attentionHref(state),
-            "aria-label": help === 1 ? "1 run needs you" : `${help} runs need you`,
+            "aria-label": `${needs(help)}: go to the run that waits`,
           },
-          [Icon("awaiting", 14), h("span", {}, help === 1 ? "1 run needs you" : `${help} runs need you`)],
+          [Icon("awaiting", 14), h("b", {}, String(help)), h("span", {}, help === 1 ? "needs you" : "need you")],
         ),
       route.screen === "watch" && route.runId !== "" && Connection(state),
       Button({
@@ -81,8 +81,14 @@ function ScreenLink(state, screen, label) {
   );
 }
 
-const attentionHref = (state) =>
-  formatRoute({ screen: "watch", runId: state.runs.items.find((run) => run.awaiting > 0)?.id ?? "" });
+const needs = (count) => (count === 1 ? "1 thing needs you" : `${count} things need you`);
+
+// The run that is watched already comes last: a click leads to the next one that waits.
+function attentionHref(state) {
+  const waiting = state.runs.items.filter((run) => run.awaiting > 0);
+  const other = waiting.find((run) => run.id !== state.route.runId) ?? waiting[0];
+  return formatRoute({ screen: "watch", runId: other?.id ?? "" });
+}
 
 const picked = (event) => ({
   screen: "watch",
@@ -223,6 +229,7 @@ const LandingRow = (state, run) =>
     h("a", { href: formatRoute({ screen: "watch", runId: run.id }), class: "landing-row" }, [
       Status(statusOfPhase(run.phase), state.labels.phase(run.phase)),
       h("strong", {}, text(titleOf(run), 200)),
+      Waits(run),
       h("span", { class: "hint" }, text(subtitleOf(run), 160)),
     ]),
   ]);

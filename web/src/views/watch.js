@@ -5,7 +5,8 @@ import { Go, Hover, Pin, SeekTo } from "../actions.js";
 import { drawnModel, shownModel } from "../state.js";
 import { VIEWS } from "../router.js";
 import { Activity, FilterBar } from "./activity.js";
-import { AttentionBar, RunHeader } from "./run-header.js";
+import { Attention } from "./attention.js";
+import { RunHeader } from "./run-header.js";
 import { Changes } from "./changes.js";
 import { Events } from "./events.js";
 import { Flow, targetOf } from "./flow.js";
@@ -30,7 +31,11 @@ export function Watch(state, store) {
     );
   }
   return h("main", { class: "watch" }, [
-    h("div", { class: "watch-top", key: "top" }, [RunHeader(state), AttentionBar(state), Plan(state, store)]),
+    h("div", { class: "watch-top", key: "top" }, [
+      RunHeader(state),
+      Attention(state, store),
+      Plan(state, store),
+    ]),
     h("div", { class: "workbench", key: "bench" }, [
       h("div", { class: "stage-column", key: "column" }, [
         Tabs(state),
