@@ -83,7 +83,8 @@ class Gateway:
         self.connections = Connections(source, sink, doors.secrets, tool_store, outward)
         self.tools = Tools(tool_store, self.approvals, source, self.connections, self._person_waits)
         rules = Rules(tuple(config.models.allow), config.budgets, timeouts or Timeouts())
-        self.calls = ModelCalls(self.ledger, Providers(config).find, rules, self._settled, clock)
+        self.providers = Providers(config)
+        self.calls = ModelCalls(self.ledger, self.providers.find, rules, self._settled, clock)
         self._spenders: set[str] = set()  # Runs that made calls while this gateway ran, until they are over
         self._over: asyncio.Queue[str] = asyncio.Queue()
         self._over_seen: set[str] = set()
@@ -109,6 +110,7 @@ class Gateway:
     async def stop(self, grace_seconds: float = STOP_GRACE_SECONDS) -> None:
         """Let calls end, settle them, write last statuses."""
         await asyncio.gather(self.calls.close(grace_seconds), self.tools.close(grace_seconds))
+        await self.providers.close()
         await self.connections.stop()
         await self.courier.stop()
         tasks = [*self._tasks, self._reaper] if self._reaper else self._tasks

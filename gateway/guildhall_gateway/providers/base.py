@@ -39,6 +39,8 @@ class ProviderFailure(Exception):  # noqa: N818  reads as what it says
 class Provider(Protocol):
     """One family of models. `attempt` counts the tries of one call id, from 1."""
 
+    async def close(self) -> None: ...
+
     def pricing(self, request: ModelRequest) -> Pricing: ...
 
     def stream(self, request: ModelRequest, attempt: int) -> AsyncIterator[str | ProviderReply]:

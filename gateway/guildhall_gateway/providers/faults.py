@@ -11,7 +11,7 @@ from guildhall_contracts import limits
 from pydantic_ai import exceptions
 
 from guildhall_gateway.problems import gateway_error
-from guildhall_gateway.providers.base import ProviderFailure, failure_of_status, garbage_answer, stalled
+from guildhall_gateway.providers.base import Billed, ProviderFailure, failure_of_status, garbage_answer, stalled
 
 _BODY_READ_MAX_CHARS: Final = 8_000
 _OVERFLOW: Final = re.compile(
@@ -20,6 +20,7 @@ _OVERFLOW: Final = re.compile(
     r"|input token count.{0,40}exceeds|request_too_large",
     re.IGNORECASE,
 )
+_NOT_SENT: Final = ("pool", "connect")
 _QUOTA: Final = re.compile(r"insufficient_quota|credit balance is too low|billing_hard_limit", re.IGNORECASE)
 
 
@@ -34,12 +35,12 @@ def failure_of(  # noqa: PLR0911  one for each kind
             return _no_quota(who)
         case exceptions.ModelHTTPError():
             return _of_http(who, error)
-        case exceptions.ModelTimeoutError():
+        case exceptions.ModelTimeoutError() if error.phase not in _NOT_SENT:
             return stalled(who, float(limits.MODEL_STREAM_IDLE_MAX_SECONDS))
         case exceptions.ModelConnectionError():
             text = f"the connection to {who} failed; this usually passes"
-            sent = error.phase not in ("pool", "connect")
-            return ProviderFailure(gateway_error("llm_unavailable", text), "unknown" if sent else "nothing")
+            billed: Billed = "nothing" if error.phase in _NOT_SENT else "unknown"
+            return ProviderFailure(gateway_error("llm_unavailable", text), billed)
         case exceptions.ContentFilterError():
             return ProviderFailure(gateway_error("llm_refused", f"{who}'s content filter stopped the reply"), "unknown")
     return garbage_answer(who)

@@ -117,24 +117,28 @@ def connect(name: str, keys: Path, base_urls: dict[str, str], *, whole: bool = F
     client = http_client(silence)
     match name:
         case "openai":
-            return PydanticAiProvider(name, _openai(secret, url, client, responses=True), whole=whole)
+            return PydanticAiProvider(_openai(secret, url, client, responses=True), client, whole=whole)
         case "anthropic":
-            return PydanticAiProvider(name, _anthropic(secret, url, client), whole=whole)
+            return PydanticAiProvider(_anthropic(secret, url, client), client, whole=whole)
         case "google":
-            return PydanticAiProvider(name, _google(secret, url, client), whole=whole)
+            return PydanticAiProvider(_google(secret, url, client), client, whole=whole)
     if name != "openai-chat" and url is None:
         return None
-    return PydanticAiProvider(name, _openai(secret, url, client, responses=False), whole=whole)
+    return PydanticAiProvider(_openai(secret, url, client, responses=False), client, whole=whole)
 
 
 class PydanticAiProvider:
     """One provider; models by name, all on one HTTP client."""
 
-    def __init__(self, name: str, make: MakeModel, *, whole: bool = False) -> None:
-        self._name = name
+    def __init__(self, make: MakeModel, client: httpx2.AsyncClient, *, whole: bool = False) -> None:
+        self._client = client
         self._make = make
         self._is_whole = whole  # asked without streaming
         self._models: dict[str, Model] = {}
+
+    async def close(self) -> None:
+        """Close its connections."""
+        await self._client.aclose()
 
     def pricing(self, request: ModelRequest) -> Pricing:
         return listed_pricing(request.model, datetime.now(UTC))

@@ -15,6 +15,11 @@ class Providers:
         self._scripted = ScriptedProvider(Path(config.scenarios_dir))
         self._real: dict[str, Provider] = {}
 
+    async def close(self) -> None:
+        """Close the connections to every provider that was asked."""
+        for provider in self._real.values():
+            await provider.close()
+
     def find(self, model: str) -> Provider | None:
         """The provider of `model`, or None when there is no key or URL for it."""
         name = model.partition(":")[0]

@@ -56,6 +56,9 @@ class ScriptedProvider:
         self._folder = folder
         self._scenarios = load_scenarios(folder)
 
+    async def close(self) -> None:
+        """It holds nothing open."""
+
     def pricing(self, request: ModelRequest) -> Pricing:
         step = self._find(request)
         scenario = self._scenarios.get(request.model.partition(":")[2])

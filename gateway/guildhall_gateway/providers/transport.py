@@ -12,6 +12,7 @@ from guildhall_contracts import limits
 
 CONNECT_SECONDS: Final = 10.0
 ANSWER_MAX_BYTES: Final = 64 * limits.MIB  # 128,000 output tokens, each an event of 500 bytes
+LINE_MAX_BYTES: Final = 8 * limits.MIB  # SDKs hold a line until it ends, and copy it with every piece that comes
 
 
 class AnswerTooLarge(httpx2.TransportError):
@@ -19,22 +20,24 @@ class AnswerTooLarge(httpx2.TransportError):
 
 
 class _Counted(httpx2.AsyncByteStream):
-    def __init__(self, inner: httpx2.AsyncByteStream, limit_bytes: int) -> None:
+    def __init__(self, inner: httpx2.AsyncByteStream) -> None:
         self._inner = inner
-        self._left = limit_bytes
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = line = 0
         async for piece in self._inner:
-            self._left -= len(piece)
-            if self._left < 0:
-                raise AnswerTooLarge("the answer is larger than any may be")
+            size += len(piece)
+            end = piece.rfind(b"\n")
+            line = line + len(piece) if end < 0 else len(piece) - end - 1
+            if size > ANSWER_MAX_BYTES or line > LINE_MAX_BYTES:
+                raise AnswerTooLarge("the answer, or a line of it, is larger than any may be")
             yield piece
 
     async def aclose(self) -> None:
         await self._inner.aclose()
 
 
-def http_client(silence_seconds: float, limit_bytes: int = ANSWER_MAX_BYTES) -> httpx2.AsyncClient:
+def http_client(silence_seconds: float) -> httpx2.AsyncClient:
     """A client that follows no redirects and waits so long for a provider that says nothing."""
 
     async def asked(request: httpx2.Request) -> None:
@@ -45,7 +48,7 @@ def http_client(silence_seconds: float, limit_bytes: int = ANSWER_MAX_BYTES) -> 
         if packed not in ("identity", ""):
             raise httpx2.RemoteProtocolError("a packed answer was not asked for")
         assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101  what an async client gives
-        response.stream = _Counted(response.stream, limit_bytes)
+        response.stream = _Counted(response.stream)
 
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(float(silence_seconds), connect=CONNECT_SECONDS),

@@ -3,8 +3,9 @@
 import asyncio
 import contextlib
 import json
+import socket
 import ssl
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,6 +106,20 @@ def sse(*events: Event, then: str = "close") -> Behave:
 
 async def silence(_write: Write) -> None:
     await asyncio.sleep(3_600)
+
+
+@contextlib.contextmanager
+def deaf() -> Iterator[str]:
+    """A URL where no connection is ever completed: its queue is full."""
+    with contextlib.ExitStack() as stack:
+        listener = stack.enter_context(socket.socket())
+        listener.bind(("127.0.0.1", 0))
+        listener.listen(0)
+        for _ in range(4):
+            waiting = stack.enter_context(socket.socket())
+            waiting.setblocking(False)
+            waiting.connect_ex(listener.getsockname())
+        yield f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
 def flood(head: bytes, piece: bytes) -> Behave:

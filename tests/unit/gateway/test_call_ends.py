@@ -37,6 +37,9 @@ class Told:
     def __init__(self, reply: ProviderReply) -> None:
         self.reply = reply
 
+    async def close(self) -> None:
+        """It holds nothing."""
+
     def pricing(self, _request: ModelRequest) -> Pricing:
         return lambda count: count.prompt + count.output
 

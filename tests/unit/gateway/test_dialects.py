@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from guildhall_contracts.content import Block
+from guildhall_contracts.model_api import UserMessage
 from guildhall_gateway.budget import prompt_tokens_at_most
 from guildhall_gateway.prices import TokenCount
 from guildhall_gateway.providers.base import ProviderFailure
@@ -211,10 +213,8 @@ async def test_what_is_sent_is_what_was_reserved_for(server: Provider, tmp_path:
 async def test_lone_surrogates_reach_no_provider(server: Provider, tmp_path: Path, dialect: Dialect) -> None:
     server.behave = dialect.streamed(Say("ok"))
     request = asked(dialect)
-    broken = request.model_copy(
-        update={"messages": [request.messages[0].model_copy(
-            update={"content": [request.messages[0].content[0].model_copy(update={"text": "a\ud800b"})]})]}
-    )  # type: ignore[union-attr]  # fmt: skip
+    spoken = Block.model_construct(text="a\ud800b", origin="person", authority="instruction", label="")
+    broken = request.model_copy(update={"messages": [UserMessage.model_construct(content=[spoken])]})
     await gathered(adapter(dialect, server, tmp_path), broken)
     assert dialect.shown(server.last)[-1][1].startswith("a")
 
