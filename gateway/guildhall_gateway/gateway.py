@@ -27,6 +27,7 @@ from guildhall_gateway.live import CANCELLED, LiveCall, Rules, Timeouts
 from guildhall_gateway.problems import Refused, lagging
 from guildhall_gateway.providers.route import Providers
 from guildhall_gateway.questions import Questions
+from guildhall_gateway.retention import Retention
 from guildhall_gateway.runs import AnyView, Change, NoSecrets, RunSource, RunView, SecretSource, StatusSink
 from guildhall_gateway.store import Store
 from guildhall_gateway.tool_store import ToolStore
@@ -75,6 +76,7 @@ class Gateway:
         self.approvals = ApprovalStore(self.store, clock)
         self.awaiting = AwaitingBoard(self.store, source)
         self.blobs = Blobs(self.store, Path(config.blobs_dir))
+        self.retention = Retention(self.store, config.retain_seconds)
         self.authenticator = Authenticator(doors.identity, source, config.api_account, config.run_namespaces)
         self.usage = UsageWriter(source, sink, self._figures)
         self.courier = Courier(Desk(self.inbox, self.questions, self.approvals), source, sink, self._person_waits)
@@ -134,6 +136,8 @@ class Gateway:
 
     async def start_call(self, run: RunView, request: ModelRequest) -> LiveCall | ModelReply:
         """A model call of a Run. Raises Refused."""
+        if run.private:
+            await self.retention.note_private(run.uid)
         call = await self.calls.start(run, await self.grant(run), request, self.tools.shown(run, request))
         self._spenders.add(run.uid)
         now = self.source.run(run.uid)
@@ -206,6 +210,7 @@ class Gateway:
             await self.approvals.forget(run)
             await self.tools.forget(run)
             await self.blobs.drop(run)
+            await self.retention.gone(run, self.clock())
 
     async def _reap(self) -> None:
         """Once the cluster is seen: forget the Runs that were deleted while no gateway ran."""
@@ -213,7 +218,7 @@ class Gateway:
             await asyncio.sleep(READY_CHECK_SECONDS)
         while True:
             try:
-                found = await self.store.runs_with_content()
+                found = {*await self.store.runs_with_content(), *await self.retention.unnoted()}
                 await self.connections.reap()
                 break
             except OSError as error:
@@ -231,6 +236,7 @@ class Gateway:
                 now = self.clock()
                 await self.ledger.beat(now)
                 await self.approvals.expire()
+                await self.retention.prune(now)
                 for uid in await self.questions.expire(now):
                     self.usage.changed(uid, now=True)
                 for uid in await self.ledger.settle_orphans(now, self.calls.busy):

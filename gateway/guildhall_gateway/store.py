@@ -45,7 +45,7 @@ def _complete(connection: Connection) -> None:
                 connection.exec_driver_sql(f"ALTER TABLE {table.name} ADD COLUMN {declared}")
 
 
-MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (METADATA.create_all, _complete, _complete, _complete)
+MIGRATIONS: Final[tuple[Callable[[Connection], None], ...]] = (METADATA.create_all, *[_complete] * 4)
 """Step n brings version n to n+1; steps are appended, never changed."""
 
 

@@ -10,7 +10,7 @@ from sqlalchemy import BigInteger, Column, Float, Integer, MetaData, String, Tab
 Face = Literal["server-only", "public"]
 
 METADATA: Final = MetaData()
-SCHEMA_VERSION: Final = 4
+SCHEMA_VERSION: Final = 5
 
 
 def _table(name: str, face: Face, *columns: Column[object], public: tuple[str, ...] = ()) -> Table:
@@ -199,4 +199,12 @@ TOOL_CALLS: Final = _table(
     Column("owner", String(64), nullable=False),
     Column("result", Text, nullable=False),
     Column("started_at", Float, nullable=False),
+)
+
+KEEPING: Final = _table(
+    "keeping",
+    "server-only",
+    Column("run", String(64), primary_key=True),
+    Column("private", Integer, nullable=False),
+    Column("gone_at", Float, nullable=True),
 )
