@@ -1,5 +1,6 @@
 """The shell operation of the real binary (reports SH-01 to SH-11, HI-04)."""
 
+import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,14 +35,39 @@ def test_silent_commands_return_at_once(client: Client, command: str, code: int)
 
 @pytest.mark.parametrize(
     "command",
-    ["read x || exit 5", "python3 -c 'input()'", "cat", "git init -q . && git commit --allow-empty",
-     "less /etc/hostname", "git ls-remote https://127.0.0.1:1/p"],
+    [
+        "read x || exit 5", "python3 -c 'input()'", "python3", "cat", "bash -i", ": </dev/tty", "dd of=/dev/null",
+        "python3 -c 'import getpass; getpass.getpass()'", "less /etc/hostname", "ssh-keygen -t ed25519 -f key",
+        "git init -q . && git commit --allow-empty", "git ls-remote https://127.0.0.1:1/p",
+        "git init -q . && git config core.editor vim && git commit --allow-empty",
+        "git init -q . && echo x >f && git add f && git -c core.pager='less -+F' diff --cached",
+    ],
 )  # fmt: skip
 def test_nothing_waits_for_input_nobody_gives(client: Client, command: str) -> None:
     """SH-01."""
+    tool = command.split(maxsplit=1)[0]
+    if tool in {"git", "less", "ssh-keygen"} and shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
     began = time.monotonic()
     assert client.sh(command, 10).last.ended == "exited"
     assert time.monotonic() - began < 3
+
+
+@pytest.mark.skipif(shutil.which("vim") is None, reason="vim is not installed")
+def test_an_editor_that_reads_its_own_output_ends_with_the_idle_limit(client: Client) -> None:
+    """Without a terminal at its input it asks the pipe it writes to, which never answers."""
+    assert client.sh("vim f", idle_seconds=1).last.ended == "idle_timeout"
+
+
+def test_a_commit_without_a_message_says_what_to_do(client: Client) -> None:
+    """SH-01: the model sees that no input is possible, whatever editor the repository names."""
+    setup = (
+        "git init -q . && git config user.name a && git config user.email a@b && git config core.editor 'sleep 100;'"
+    )
+    answer = client.sh(f"{setup} && git commit --allow-empty")
+    assert answer.last.exit_code == 1
+    assert b"there is no editor and no input" in answer.text
+    assert client.sh("git commit -q --allow-empty -m done && git log --format=%s").text == b"done\n"  # control
 
 
 def test_bytes_that_are_not_text_lose_nothing(client: Client) -> None:

@@ -41,12 +41,23 @@ func FixedEnvironment(inherited []string, places Places, run map[string]string) 
 	}
 	maps.Copy(env, map[string]string{
 		"PATH": scopedPath(search, places), "HOME": places.Home, "TMPDIR": places.Tmp,
-		"USER": "workshop", "LOGNAME": "workshop", "LANG": "C.UTF-8", "TERM": "dumb",
-		"PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat", "GIT_TERMINAL_PROMPT": "0",
-		"DEBIAN_FRONTEND": "noninteractive", "PYTHONDONTWRITEBYTECODE": "1",
+		"USER": "workshop", "LOGNAME": "workshop", "LANG": "C.UTF-8", "TERM": "dumb", "PYTHONDONTWRITEBYTECODE": "1",
 	})
+	maps.Copy(env, unattended)
 	maps.Copy(env, run)
 	return env
+}
+
+// noEditor stands for an editor, whatever a repository's configuration names: it says why there is none.
+const noEditor = "echo 'there is no editor and no input: give the text on the command line' >&2; false"
+
+// unattended keeps programs from asking, paging and editing: nobody is there.
+var unattended = map[string]string{
+	"PAGER": "cat", "GIT_PAGER": "cat", "MANPAGER": "cat", "SYSTEMD_PAGER": "cat", "AWS_PAGER": "",
+	"EDITOR": "false", "VISUAL": "false", "GIT_EDITOR": noEditor, "GIT_SEQUENCE_EDITOR": noEditor, "GIT_MERGE_AUTOEDIT": "no",
+	"GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "SSH_ASKPASS_REQUIRE": "never",
+	"DEBIAN_FRONTEND": "noninteractive", "APT_LISTCHANGES_FRONTEND": "none",
+	"PIP_NO_INPUT": "1", "POETRY_NO_INTERACTION": "1", "COMPOSER_NO_INTERACTION": "1", "NPM_CONFIG_YES": "true",
 }
 
 // scopedPath keeps the absolute entries of search that no command can write to.
