@@ -6,6 +6,7 @@ stderr shares the pod's log with stdout, so it stays silent: whatever goes wrong
 import argparse
 import asyncio
 import contextlib
+import ctypes
 import gc
 import logging
 import os
@@ -29,6 +30,7 @@ from guildhall_executor.places import Patience, Places
 
 ATTEMPT_VARIABLE: Final = "GUILDHALL_ATTEMPT"
 STDOUT_FD: Final = 1
+PR_SET_DUMPABLE: Final = 4
 _NUMBER: Final = re.compile(r"[0-9]{1,2}")
 
 
@@ -95,7 +97,14 @@ def collect_rarely() -> None:
     gc.set_threshold(20_000, 20, 50)
 
 
+def be_private() -> None:
+    """Keeps this process's memory and descriptors from others of its uid, and from core dumps. Linux only."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)
+
+
 def main() -> None:
+    be_private()
     be_silent()
     collect_rarely()
     sys.exit(run(sys.argv[1:], os.environ, Patience()))

@@ -100,7 +100,7 @@ async def start_worker(address_space_bytes: int = limits.CODE_ADDRESS_SPACE_MAX_
         lacking = [name for held, name in _NEEDED.items() if not isinstance(said, Ready) or not said.held.get(held)]
     except (TimeoutError, WorkerLost) as error:
         await worker.end()
-        raise NoWorker(f"its process does not come up ({error or 'time is over'})") from error
+        raise NoWorker(f"its process does not come up ({str(error) or 'time is over'})") from error
     except BaseException:
         await worker.end()
         raise

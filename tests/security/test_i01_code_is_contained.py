@@ -1,0 +1,260 @@
+"""I1: code a model wrote reaches nothing: not by the language, and not by the process it runs in if the language fails.
+
+The first half runs hostile programs in the interpreter. The second half supposes that one got out: it runs native
+probes in a process confined exactly as a worker is, each beside the same probe unconfined, which has to succeed.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import pytest
+from guildhall_executor.code.pool import start_worker
+from support.code import Bench, children, status
+
+CANARY = "canary-7c1f"
+
+
+@pytest.fixture
+async def bench() -> AsyncIterator[Bench]:
+    made = Bench(lambda tool, arguments: Path(json.loads(arguments)["path"]).read_text())
+    yield made
+    await made.pool.close()
+
+
+@pytest.fixture
+def secret() -> Iterator[Path]:
+    """A file as the executor's token is one: this uid can read it."""
+    with tempfile.TemporaryDirectory(dir="/var/tmp") as folder:
+        path = Path(folder) / "token"
+        path.write_text(CANARY)
+        yield path
+
+
+READS = [
+    "open({path!r}).read()",
+    "import os\nos.listdir({folder!r})",
+    "import os\nos.environ['CANARY']",
+    "import os\nos.getenv('CANARY')",
+    "import os\nos.system('cat {path}')",
+    "import os\nos.popen('cat {path}').read()",
+    "import subprocess\nsubprocess.check_output(['cat', {path!r}])",
+    "from pathlib import Path\nPath({path!r}).read_text()",
+    "import pathlib\n[str(p) for p in pathlib.Path({folder!r}).iterdir()]",
+    "import io\nio.open({path!r}).read()",
+    "import sys\nsys.modules['os'].environ['CANARY']",
+    "import ctypes\nctypes.CDLL(None).getenv(b'CANARY')",
+    "import socket\nsocket.create_connection(('127.0.0.1', 1))",
+    "import urllib.request\nurllib.request.urlopen('file://{path}').read()",
+    "__import__('os').environ['CANARY']",
+    "eval('__import__(\"os\")').environ['CANARY']",
+    "exec('import os; r = os.environ[\"CANARY\"]')\nr",
+    "().__class__.__base__.__subclasses__()",
+    "[c for c in ().__class__.__bases__[0].__subclasses__() if c.__name__ == 'catch_warnings']",
+    "(lambda: 0).__globals__['__builtins__'].open({path!r}).read()",
+    "read_file.__globals__['os'].environ['CANARY']",
+    "read_file.__self__",
+    "print.__self__.open({path!r}).read()",
+    "type(messages).__mro__[-1].__subclasses__()",
+    "'{{0.__class__.__init__.__globals__}}'.format(read_file)",
+    "'{{0.__globals__}}'.format(read_file)",
+    "try:\n    1/0\nexcept Exception as e:\n    r = e.__traceback__.tb_frame.f_back.f_globals\nr",
+    "(i for i in [1]).gi_frame.f_back.f_builtins['open']({path!r}).read()",
+    "import gc\ngc.get_objects()",
+    "import inspect\ninspect.currentframe().f_back.f_globals",
+    "import pickle\npickle.loads(b\"cos\\nsystem\\n(S'cat {path}'\\ntR.\")",
+    "import importlib\nimportlib.import_module('os').environ['CANARY']",
+    "breakpoint()",
+    "input()",
+]
+
+
+@pytest.mark.parametrize("program", READS)
+async def test_no_program_reads_a_file_or_the_environment(
+    bench: Bench, secret: Path, monkeypatch: pytest.MonkeyPatch, program: str
+) -> None:
+    monkeypatch.setenv("CANARY", CANARY)
+    code = program.format(path=str(secret), folder=str(secret.parent))
+    result = await bench.run(code)
+    said = result.value + result.error + "".join(result.stdout)
+    assert CANARY not in said
+    assert "token" not in result.value
+    # The positive control: the same interpreter gives back what it may have, by the function it was lent.
+    control = await bench.run(f"read_file({str(secret)!r})['text']")
+    assert json.loads(control.value) == CANARY
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        "open({path!r}, 'w').write('x')",
+        "from pathlib import Path\nPath({path!r}).write_text('x')",
+        "import os\nos.mkdir({path!r})",
+    ],
+)
+async def test_no_program_writes_a_file(bench: Bench, secret: Path, program: str) -> None:
+    path = secret.parent / "made"
+    await bench.run(program.format(path=str(path)))
+    assert names(secret.parent) == ["token"]
+    path.write_text("control")
+    assert names(secret.parent) == ["made", "token"]
+
+
+async def test_an_object_left_behind_runs_nowhere_else(bench: Bench) -> None:
+    """What the code returns is copied; a finaliser that loops for ever ends with its interpreter."""
+    loop = "        while True: pass\n"
+    result = await bench.run(f"class A:\n    def __del__(self):\n{loop}    def __eq__(self, other):\n{loop}[A()]")
+    assert result.status in ("error", "killed")
+    assert (await bench.run("1 + 1")).value == "2"
+
+
+async def test_what_a_worker_process_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The facts of both processes as the kernel tells them, next to those of this one."""
+    monkeypatch.setenv("CANARY", CANARY)
+    reading, writing = os.pipe()
+    os.set_inheritable(writing, True)
+    worker = await start_worker()
+    try:
+        for pid in (worker.process.pid, *children(worker.process.pid)):
+            look_at(pid, f"pipe:[{os.fstat(writing).st_ino}]")
+        own = status(os.getpid())
+        assert (own["NoNewPrivs"], own["Seccomp"]) == ("0", "0")  # the control: this process has neither
+        assert control_environment() == CANARY
+    finally:
+        await worker.end()
+        os.close(reading)
+        os.close(writing)
+
+
+def look_at(pid: int, own_pipe: str) -> None:
+    place = Path(f"/proc/{pid}")
+    facts = status(pid)
+    assert (facts["NoNewPrivs"], facts["Seccomp"]) == ("1", "2")
+    assert CANARY.encode() not in (place / "environ").read_bytes()
+    held = [str(link.readlink()) for link in (place / "fd").iterdir()]
+    assert [one for one in held if not one.startswith(("pipe:", "socket:", "anon_inode:", "/dev/null"))] == []
+    assert own_pipe not in held
+    assert str((place / "cwd").readlink()).endswith("(deleted)")
+    limits = (place / "limits").read_text()
+    assert "Max file size             0" in limits
+    assert "Max core file size        0" in limits
+    assert (place / "oom_score_adj").read_text().strip() == "1000"
+
+
+def control_environment() -> str:
+    script = "import os; print(os.environ['CANARY'])"
+    return subprocess.check_output([sys.executable, "-c", script], text=True).strip()
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+CONFINED = """
+import ctypes, os, resource, signal, socket, sys
+from pathlib import Path
+from guildhall_executor.code.confine import confine
+libc = ctypes.CDLL(None, use_errno=True)
+if sys.argv[1] == "confined":
+    held = confine(Path("/bin/true"), 1 << 30)
+    assert all(held.values()), held
+try:
+    got = eval(compile(sys.argv[2], "probe", "eval"))
+except OSError as error:
+    got = f"refused {error.errno}"
+os.write(1, str(got).encode())
+"""
+
+
+def probe(expression: str, how: str) -> str:
+    made = subprocess.run(
+        [sys.executable, "-c", CONFINED, how, expression], capture_output=True, timeout=60, check=False, text=True
+    )
+    return made.stdout or f"died {made.returncode} {made.stderr[-300:]}"
+
+
+PROBES = {
+    "read a file": "open({secret!r}).read()",
+    "list a folder": "os.listdir({folder!r})",
+    "make a file": "open({folder!r} + '/made', 'w').close() or 'made'",
+    "remove a file": "os.access({spare!r}, os.F_OK) and (os.unlink({spare!r}) or 'removed')",
+    "read the parent's environment": "len(open('/proc/{parent}/environ', 'rb').read()) > 0",
+    "read the parent's memory": "open('/proc/{parent}/maps').read(1) != ''",
+    "read what it was started with itself": "len(open('/proc/self/environ', 'rb').read()) > 0",
+    "signal the parent": "os.kill({parent}, 0) or 'signalled'",
+    "signal everybody": "os.kill(-1, 0) or 'signalled'",
+    "connect by TCP": "socket.create_connection(('127.0.0.1', {port})).recv(5).decode()",
+    "make a Unix socket": "socket.socket(socket.AF_UNIX) and 'made'",
+    "leave the group": "os.setsid() and 'left' if os.getpid() != os.getpgid(0) else (os.setpgid(0, 0) or 'left')",
+    "start a program": "os.posix_spawn('/bin/echo', ['echo'], {{}}) and os.wait()[1]",
+    "start a shell": "os.posix_spawn('/bin/sh', ['sh', '-c', 'true'], {{}}) and os.wait()[1]",
+    "make a memory file": "os.memfd_create('x') and 'made'",
+}
+
+
+@pytest.mark.parametrize("what", PROBES)
+def test_native_code_in_a_worker_s_place_gets_nowhere(what: str, secret: Path) -> None:
+    spare = secret.parent / "spare"
+    spare.write_text("x")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        expression = PROBES[what].format(
+            secret=str(secret), folder=str(secret.parent), spare=str(spare), parent=os.getpid(), port=port
+        )
+        if what == "connect by TCP":
+            served(server)
+        before = names(secret.parent)
+        confined = probe(expression, "confined")
+        assert confined.startswith("refused"), confined
+        assert names(secret.parent) == before
+        free = probe(expression, "free")
+        assert not free.startswith(("refused", "died")), free
+
+
+def served(server: socket.socket) -> None:
+    """Answers every connection from a thread, so that a connection that is made is seen to be made."""
+
+    def answer() -> None:
+        while True:
+            try:
+                connection, _ = server.accept()
+            except OSError:
+                return
+            with connection:
+                connection.sendall(b"hello")
+
+    threading.Thread(target=answer, daemon=True).start()
+
+
+def test_the_executor_s_memory_is_closed_to_others_of_its_uid() -> None:
+    """Tried as an ordinary uid: root may read everything. The control is a process that did not ask for it."""
+    if os.getuid() != 0:
+        pytest.skip("needs root, to become two processes of another uid")
+    script = (
+        "import os, sys, time\n"
+        "from guildhall_executor.__main__ import be_private\n"
+        "if sys.argv[1] == 'private': be_private()\n"
+        "os.setgid(10001); os.setuid(10001)\n"
+        "if sys.argv[1] == 'private': be_private()\n"
+        "else:\n"
+        "    import ctypes; ctypes.CDLL(None).prctl(4, 1, 0, 0, 0)\n"
+        "print('ready', flush=True)\n"
+        "time.sleep(60)\n"
+    )
+    seen = {}
+    for how in ("private", "open"):
+        with subprocess.Popen([sys.executable, "-c", script, how], stdout=subprocess.PIPE) as process:
+            assert process.stdout is not None
+            process.stdout.readline()
+            place = f"/proc/{process.pid}/environ"
+            look = f"import os; os.setgid(10001); os.setuid(10001); print(len(open({place!r}, 'rb').read()))"
+            read = subprocess.run([sys.executable, "-c", look], capture_output=True, check=False)
+            seen[how] = read.returncode
+            process.kill()
+    assert seen == {"private": 1, "open": 0}

@@ -1,0 +1,101 @@
+"""Runs code in real workers, and looks at the processes it runs in."""
+
+import asyncio
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from guildhall_executor.code.bounds import Bounds, within
+from guildhall_executor.code.pool import Pool, Worker, start_worker
+from guildhall_executor.code.runner import CodeRequest, CodeResult, run
+
+NEVER = 3_600.0
+FUNCTIONS = {"read_file": ["path", "start_line", "max_lines"], "write_file": ["path", "content"]}
+
+
+@dataclass
+class Bench:
+    """A pool whose workers a test can look at. `answer` gives what a call of a tool gets, at once or later."""
+
+    answer: Callable[[str, str], Any] = lambda tool, arguments: f"{tool} {arguments}"
+    started: list[Worker] = field(default_factory=list)
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
+    spoke: asyncio.Event = field(default_factory=asyncio.Event)
+    address_space_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        self.pool = Pool(self._start)
+
+    async def _start(self) -> Worker:
+        more = () if self.address_space_bytes is None else (self.address_space_bytes,)
+        worker = await start_worker(*more)
+        self.started.append(worker)
+        return worker
+
+    async def run(
+        self,
+        code: str,
+        bounds: Bounds | None = None,
+        *,
+        role: str = "coder",
+        messages: list[Mapping[str, str]] | None = None,
+        functions: Mapping[str, list[str]] | None = None,
+    ) -> CodeResult:
+        asked = CodeRequest(code, messages or [], FUNCTIONS if functions is None else functions, bounds or within(10))
+        return await run(self.pool, role, asked, self._host_call, self._on_print)
+
+    def _on_print(self, text: str) -> None:
+        self.printed.append(text)
+        self.spoke.set()
+
+    async def _host_call(self, tool: str, arguments: str) -> dict[str, Any]:
+        self.calls.append((tool, arguments))
+        said = self.answer(tool, arguments)
+        text = await said if inspect.isawaitable(said) else said
+        return {"text": text, "error_code": None, "exit_code": None}
+
+
+def bounds(seconds: float = NEVER, **fields: Any) -> Bounds:
+    """Bounds in which only what `fields` names holds."""
+    values: dict[str, Any] = {"memory_bytes": 1 << 40, "depth": 10_000_000, "output_bytes": 1 << 40}
+    values |= {"interpreter_seconds": seconds, "worker_seconds": seconds, "host_seconds": seconds}
+    return Bounds(**(values | fields))
+
+
+def children(pid: int) -> list[int]:
+    """The processes directly below `pid`."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = stat.read_text().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[1]) == pid:
+            found.append(int(stat.parent.name))
+    return found
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs; one that has ended and is not yet waited for does not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def status(pid: int) -> dict[str, str]:
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+async def ended(pid: int, seconds: float = 5.0) -> bool:
+    """Whether the process, which was told to end, has."""
+    until = asyncio.get_running_loop().time() + seconds
+    while is_alive(pid):
+        if asyncio.get_running_loop().time() > until:
+            return False
+        await asyncio.sleep(0.005)
+    return True
