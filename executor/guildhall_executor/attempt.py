@@ -6,7 +6,7 @@ import signal
 import time
 from collections.abc import Callable, Coroutine
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from guildhall_contracts.conditions import ERROR_KIND_REASONS
 from guildhall_contracts.errors import ErrorInfo, error_info
@@ -23,10 +23,11 @@ from guildhall_executor.journal import Journal
 from guildhall_executor.perform import Clock, Performer, fault
 from guildhall_executor.places import Patience, Places
 from guildhall_executor.resume import rebuild
-from guildhall_executor.roster import make_roster, snapshot_problems
+from guildhall_executor.roster import listed_external, make_roster, snapshot_problems
 from guildhall_executor.workshop import Workshop
 
 T = TypeVar("T")
+EXTERNAL_TOOLS_WAIT_SECONDS: Final = 30.0
 _STOPPED = (
     "the platform stopped the run pod before the Run was done (an eviction, a drained node, the pod's deadline or a "
     "deleted Job are the usual causes); what was changed until then is kept. Start the Run again to have it done."
@@ -119,15 +120,16 @@ async def _run(snapshot: RunSnapshot, number: int, places: Places, patience: Pat
     state, missing = rebuild(make_roster(snapshot), journal.inputs, journal.last_seq)
     journal.write_events(missing, durable=True)
     spent = max((at.elapsed_milliseconds for at in journal.inputs), default=0)
-    first: AnyInput = Resumed() if journal.inputs else Began()
-    journal.inputs.clear()
     gateway = Gateway(snapshot.gateway.url, places, patience)
+    resumed = bool(journal.inputs)
+    journal.inputs.clear()
     workshop = Workshop(places.socket, places.workshop_uid, patience.workshop_connect_seconds)
     performer = Performer(state, number, journal, gateway, workshop, patience, make_clock(spent))
     told_to_stop = asyncio.Event()
     remove = _on_sigterm(asyncio.get_running_loop(), told_to_stop.set)
     try:
-        seal = await _until_told_to_stop(performer, first, told_to_stop)
+        work = _to_its_end(performer, snapshot, gateway, resumed=resumed)
+        seal = await _until_told_to_stop(performer, work, told_to_stop)
         with contextlib.suppress(OSError):
             finish.write_files(journal.folder, seal)
         with contextlib.suppress(OSError):  # before the linger: a pod that is killed in it has said how it ended
@@ -142,9 +144,30 @@ async def _run(snapshot: RunSnapshot, number: int, places: Places, patience: Pat
     return seal
 
 
-async def _until_told_to_stop(performer: Performer, first: AnyInput, told_to_stop: asyncio.Event) -> Seal:
+async def _opening(snapshot: RunSnapshot, gateway: Gateway) -> Began:
+    """The first input; only a Run whose roles list external tools asks for them, for a bounded time."""
+    if not listed_external(snapshot):
+        return Began()
+    try:
+        async with asyncio.timeout(EXTERNAL_TOOLS_WAIT_SECONDS):
+            offered = await gateway.tools()
+    except TimeoutError:
+        return Began(external_problem="the gateway did not say in time which tools there are")
+    if isinstance(offered, ErrorInfo):
+        return Began(external_problem=offered.message)
+    return Began(external=offered.tools)
+
+
+async def _to_its_end(performer: Performer, snapshot: RunSnapshot, gateway: Gateway, *, resumed: bool) -> Seal:
+    first: AnyInput = Resumed() if resumed else await _opening(snapshot, gateway)
+    return await performer.run(first)
+
+
+async def _until_told_to_stop(
+    performer: Performer, work: Coroutine[Any, Any, Seal], told_to_stop: asyncio.Event
+) -> Seal:
     """SIGTERM is no end the Run chose: the journal gets no `run.finished`, the message says who stopped it."""
-    seal = await _first_of(performer.run(first), told_to_stop)
+    seal = await _first_of(work, told_to_stop)
     if seal is not None:
         return seal
     error = error_info("interrupted", _STOPPED)

@@ -12,16 +12,18 @@ from guildhall_contracts.base import OpId, one_line
 from guildhall_contracts.canonical import arguments_hash
 from guildhall_contracts.errors import error_info
 from guildhall_contracts.events import PlanUpdated, ToolFinished, ToolStarted
+from guildhall_contracts.policy import is_external
 
 from guildhall_executor import delegation, ending, messages, turns
 from guildhall_executor.draft import Draft
 from guildhall_executor.effects import AnswerCode, RunTool
 from guildhall_executor.emit import event_text, tool_output
 from guildhall_executor.state import OpenCall, Queued
-from guildhall_executor.tools.arguments import Arguments, BadArguments, check
-from guildhall_executor.tools.catalog import CATALOG, NOT_FROM_CODE
+from guildhall_executor.tools.arguments import Arguments, BadArguments
+from guildhall_executor.tools.catalog import NOT_FROM_CODE
 from guildhall_executor.tools.code import RunCode
 from guildhall_executor.tools.delegate import Delegate
+from guildhall_executor.tools.external import checked
 from guildhall_executor.tools.finish import Finish
 from guildhall_executor.tools.plan import UpdatePlan
 from guildhall_executor.tools.result import ToolResult, block, failed
@@ -56,7 +58,7 @@ def begin(draft: Draft, op: OpId, asked: OpenCall) -> None:
     if refusal is not None:
         refuse(draft, op, asked, refusal)
         return
-    arguments = check(CATALOG[asked.call.name].arguments, asked.call.arguments)
+    arguments = checked(asked.call.name, asked.call.arguments)
     match arguments:
         case BadArguments(message=message):
             refuse(draft, op, asked, failed("invalid_arguments", message))
@@ -75,7 +77,7 @@ def begin(draft: Draft, op: OpId, asked: OpenCall) -> None:
 def _refusal(draft: Draft, op: OpId, asked: OpenCall) -> ToolResult | None:
     invocation, call = draft.role(op), asked.call
     tools = invocation.tools.names
-    if call.name not in tools or call.name not in CATALOG:
+    if call.name not in tools:
         name = one_line(call.name, 80)
         said = f"'{name}' is not a tool of role '{invocation.role}'. Its tools are {', '.join(tools)}."
         return failed("unknown_tool", said)
@@ -106,7 +108,7 @@ def _started(draft: Draft, op: OpId, asked: OpenCall, arguments: Arguments | Non
             tool=call.name or "?",
             effect=policy.effect if policy else None,
             arguments=text,
-            arguments_sha256=arguments_hash(arguments.model_dump(mode="json")) if arguments else None,
+            arguments_sha256=arguments_hash(arguments.complete()) if arguments else None,
             arguments_cut=len(text) != len(call.arguments),
         )
     )
@@ -116,7 +118,7 @@ def _started(draft: Draft, op: OpId, asked: OpenCall, arguments: Arguments | Non
 def _hand_out(draft: Draft, op: OpId, asked: OpenCall, arguments: Arguments) -> None:
     """Runs a tool, or lets it wait for the workspace if it writes there and another does."""
     policy = draft.state.roster.snapshot.policies[asked.call.name]
-    writes = policy.effect != "read"
+    writes = policy.effect != "read" and not is_external(asked.call.name)  # in the workspace
     if writes and draft.state.writer not in ("", asked.code):
         draft.change_call(op, asked.id, stage="queued")
         draft.change(queue=(*draft.state.queue, Queued(op, asked.id)))
@@ -130,7 +132,7 @@ def _hand_out(draft: Draft, op: OpId, asked: OpenCall, arguments: Arguments) -> 
         functions = tuple(tool for tool in invocation.tools.names if tool not in NOT_FROM_CODE)
         draft.do(RunTool(begun, invocation.role, name, arguments, writes, invocation.history, functions))
     else:
-        draft.do(RunTool(begun, invocation.role, name, arguments, writes=writes))
+        draft.do(RunTool(begun, invocation.role, name, arguments, writes=writes, call_id=asked.id))
 
 
 def release(draft: Draft, op: OpId) -> None:

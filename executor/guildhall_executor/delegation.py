@@ -50,7 +50,9 @@ def _invocation(draft: Draft, caller: RoleRun, op: OpId, call: OpenCall, argumen
         role=arguments.role,
         op=op,
         history=(member.system, prompt.brief_message(arguments.brief, caller.role)),
-        tools=member.tools if within else rights.toolset(member.role, member.tools.names, ceiling),
+        tools=member.tools
+        if within
+        else rights.toolset(member.role, member.tools.names, draft.state.roster.external, ceiling),
         ceiling=ceiling,
         caller=caller.op,
         call=call.id,

@@ -58,6 +58,8 @@ class RunTool:
     writes: bool
     history: tuple[Message, ...] = ()  # of the role; only code is shown it
     functions: tuple[str, ...] = ()  # tools that code may call
+    call_id: str = ""  # unique in the Run; the gateway makes an external call once for it
+    approval_id: str = ""  # a person's yes to exactly this call, where policy wants one
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,13 @@ import random
 import ssl
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 from urllib.parse import quote, urlsplit
 
 from guildhall_contracts import limits
+from guildhall_contracts.base import Record
 from guildhall_contracts.errors import ErrorInfo, error_info
+from guildhall_contracts.external import ExternalCall, ExternalResult, ExternalTools
 from guildhall_contracts.model_api import (
     MODEL_LINES,
     FailureLine,
@@ -32,12 +34,15 @@ from guildhall_executor.hosts import address_of
 from guildhall_executor.http1 import Address, Answer, Body, Http, HttpFault, Silence
 from guildhall_executor.places import Patience, Places
 from guildhall_executor.retry import Failure, GiveUp, unavailable
+from guildhall_executor.tools.external import as_json
 
 LINE_MAX_BYTES: Final = limits.MODEL_REQUEST_MAX_BYTES
 ERROR_BODY_MAX_BYTES: Final = 64 * 1024
 READ_OUT_SECONDS: Final = 0.5
 PAGE_MAX_BYTES: Final = 2 * limits.MIB
+TOOLS_MAX_BYTES: Final = 4 * limits.MIB
 _JITTER: Final = random.SystemRandom().random
+R = TypeVar("R", bound=Record)
 
 
 def address_from(url: str, hosts_text: str) -> Address | None:
@@ -145,22 +150,61 @@ class Gateway:
         answer = await self._plain("PUT", f"/v1/blobs/{sha256}", (data,), ERROR_BODY_MAX_BYTES, 60.0)
         return answer if isinstance(answer, ErrorInfo) else None
 
+    async def tools(self) -> ExternalTools | ErrorInfo:
+        """The external tools this Run may be offered; asked again where that can help."""
+        return await self._read(ExternalTools, "GET", "/v1/tools", (), 15.0)
+
+    async def call_tool(self, tool: str, call: ExternalCall) -> ExternalResult | ErrorInfo:
+        """What came of an external call; asked again under its own id, by which the gateway makes it once."""
+        seconds = limits.EXTERNAL_CALL_MAX_SECONDS + 30.0
+        return await self._read(ExternalResult, "POST", f"/v1/tools/{quote(tool, safe='')}", (as_json(call),), seconds)
+
+    async def _read(
+        self, kind: type[R], method: str, target: str, data: Body, patience_seconds: float
+    ) -> R | ErrorInfo:
+        tries = 0
+        while True:
+            body = await self._try_plain(method, target, data, TOOLS_MAX_BYTES, patience_seconds)
+            if isinstance(body, bytes):
+                try:
+                    return kind.model_validate_json(body)
+                except ValidationError:
+                    body = unavailable(f"the gateway answered {target} with something else than was asked for")
+            tries += 1
+            decision = retry.decide(
+                body,
+                tries=tries,
+                stalls=0,
+                base_seconds=self._patience.retry_base_seconds,
+                longest_seconds=self._patience.retry_after_max_seconds,
+                jitter=self._jitter(),
+            )
+            if isinstance(decision, GiveUp):
+                return decision.error
+            await asyncio.sleep(decision.seconds)
+
     async def _plain(
         self, method: str, target: str, data: Body, max_bytes: int, patience_seconds: float
     ) -> bytes | ErrorInfo:
+        outcome = await self._try_plain(method, target, data, max_bytes, patience_seconds)
+        return outcome.error if isinstance(outcome, Failure) else outcome
+
+    async def _try_plain(
+        self, method: str, target: str, data: Body, max_bytes: int, patience_seconds: float
+    ) -> bytes | Failure:
         try:
             async with asyncio.timeout(patience_seconds):
                 answer = await self._ask(method, target, data, patience_seconds)
                 if isinstance(answer, Failure):
-                    return answer.error
+                    return answer
                 try:
                     body = await _bounded_body(answer, max_bytes)
                 finally:
                     answer.close()
         except (HttpFault, TimeoutError) as error:
             path = target.partition("?")[0]
-            return error_info("llm_unavailable", f"the gateway does not answer {path} ({type(error).__name__})")
-        return body if 200 <= answer.status < 300 else _refusal(answer.status, body).error
+            return unavailable(f"the gateway does not answer {path} ({type(error).__name__})")
+        return body if 200 <= answer.status < 300 else _refusal(answer.status, body)
 
 
 def _hosts_text(path: Path) -> str:

@@ -9,6 +9,7 @@ from typing import Annotated, Final, Literal
 from guildhall_contracts import limits
 from guildhall_contracts.base import OpId, Record, Timestamp
 from guildhall_contracts.errors import ErrorInfo
+from guildhall_contracts.external import ExternalTool
 from guildhall_contracts.intervention import ItemId
 from guildhall_contracts.model_api import ModelReply
 from pydantic import Field, TypeAdapter, ValidationError
@@ -17,9 +18,11 @@ from guildhall_executor.tools.result import ToolResult
 
 
 class Began(Record):
-    """The first input of a Run."""
+    """The first input of a Run: the external tools it is offered, which stay the most it has; or why it has none."""
 
     kind: Literal["began"] = "began"
+    external: list[ExternalTool] = Field(default_factory=list, max_length=limits.EXTERNAL_TOOLS_PER_RUN_MAX_COUNT)
+    external_problem: str = Field("", max_length=limits.EVENT_MESSAGE_MAX_CHARS)
 
 
 class Resumed(Record):

@@ -46,8 +46,9 @@ def _go_on(draft: Draft, op: str) -> None:
 
 def _take(draft: Draft) -> None:
     match draft.at.input:
-        case Began():
-            opening.begin(draft)
+        case Began(external=external, external_problem=problem):
+            opening.equip(draft, external)
+            opening.begin(draft, problem)
         case Resumed():
             opening.resume(draft)
         case Replied(reply=reply):

@@ -1,10 +1,17 @@
 """How a Run begins, and how a later attempt takes it up where the journal ends."""
 
-from guildhall_contracts.events import ModelFinished, RoleStarted, RunStarted
+from collections.abc import Sequence
+
+from guildhall_contracts import limits
+from guildhall_contracts.base import cut
+from guildhall_contracts.errors import error_info
+from guildhall_contracts.events import ErrorRaised, ModelFinished, RoleStarted, RunStarted
+from guildhall_contracts.external import ExternalTool
 
 from guildhall_executor import calls, codecalls, ending, prompt, replies
 from guildhall_executor.draft import TASK_OP, Draft
 from guildhall_executor.emit import event_text
+from guildhall_executor.roster import equipped, listed_external
 from guildhall_executor.state import RoleRun
 from guildhall_executor.tools.result import failed
 
@@ -14,8 +21,14 @@ _INTERRUPTED = (
 )
 
 
-def begin(draft: Draft) -> None:
-    """The task operation, with the entry role in it."""
+def equip(draft: Draft, offered: Sequence[ExternalTool]) -> None:
+    """The external tools of the Run, before anything of it began."""
+    if offered and not draft.state.roles:
+        draft.change(roster=equipped(draft.state.roster, offered))
+
+
+def begin(draft: Draft, problem: str = "") -> None:
+    """The task operation, with the entry role in it. `problem`: why external tools are missing."""
     if draft.state.roles or draft.state.ending:
         return
     snapshot = draft.state.roster.snapshot
@@ -33,6 +46,11 @@ def begin(draft: Draft) -> None:
             brief=event_text(snapshot.task),
         )
     )
+    missing = [name for name in listed_external(snapshot) if name not in draft.state.roster.external]
+    if missing:
+        why = problem or "no connection offers them to this Run"
+        message = cut(f"external tools are missing ({', '.join(missing)}): {why}", limits.EVENT_MESSAGE_MAX_CHARS)
+        draft.emit(ErrorRaised(**draft.head(), parent=TASK_OP, error=error_info("tool_denied", message)))
     member = draft.state.roster.members[entry]
     draft.begin(RoleRun(entry, TASK_OP, (member.system, prompt.task_message(snapshot.task)), member.tools))
 

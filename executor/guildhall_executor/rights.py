@@ -7,12 +7,15 @@ as delegates hold, and nothing that only *their* delegates hold.
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from guildhall_contracts.external import ExternalTool
 from guildhall_contracts.guild import Role
 from guildhall_contracts.policy import ALWAYS_TOOLS
 
 from guildhall_executor.messages import to_bytes
 from guildhall_executor.tools.catalog import tool_spec
+from guildhall_executor.tools.external import external_spec
 
+External = Mapping[str, ExternalTool]
 Ceiling = frozenset[str] | None
 """The tools a chain of callers grants; None where nobody called, which is no ceiling."""
 
@@ -25,10 +28,12 @@ class Toolset:
     json: bytes
 
 
-def toolset(role: Role, names: tuple[str, ...], ceiling: Ceiling = None) -> Toolset:
+def toolset(role: Role, names: tuple[str, ...], external: External, ceiling: Ceiling = None) -> Toolset:
     """`names` within `ceiling`. To end its work every role is free."""
     kept = tuple(name for name in names if ceiling is None or name in ceiling or name in ALWAYS_TOOLS)
-    return Toolset(kept, to_bytes([tool_spec(name, tuple(role.delegates)) for name in kept]))
+    delegates = tuple(role.delegates)
+    specs = [external_spec(external[name]) if name in external else tool_spec(name, delegates) for name in kept]
+    return Toolset(kept, to_bytes(specs))
 
 
 def grants(role: Role, tools_of: Mapping[str, tuple[str, ...]]) -> frozenset[str]:

@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol
 
 from guildhall_contracts.errors import ErrorInfo, error_info
 from guildhall_contracts.events import ChangesUpdated, ErrorRaised, Event, ModelText, ToolProgress
+from guildhall_contracts.external import ExternalCall, ExternalResult
 from guildhall_contracts.model_api import ModelReply
 
 from guildhall_executor.changes import Change, take_changes
@@ -24,6 +25,7 @@ from guildhall_executor.tools import file, read, shell
 from guildhall_executor.tools.arguments import Arguments
 from guildhall_executor.tools.ask import Ask, WorkshopLost
 from guildhall_executor.tools.code import RunCode
+from guildhall_executor.tools.external import ExternalArguments, run_external
 from guildhall_executor.tools.result import Ran, ToolResult, failed
 from guildhall_executor.tools.text import terminal_text
 
@@ -45,6 +47,8 @@ class Model(Protocol):
     ) -> ModelReply | ErrorInfo: ...
 
     async def put_blob(self, sha256: str, data: bytes) -> ErrorInfo | None: ...
+
+    async def call_tool(self, tool: str, call: ExternalCall) -> ExternalResult | ErrorInfo: ...
 
 
 class Tell(Protocol):
@@ -98,6 +102,8 @@ class Work:
         if isinstance(effect.arguments, RunCode):
             progress = self._progress(effect)
             return await self.code.run(effect, effect.arguments, lambda text: progress(text.encode("utf-8", "replace")))
+        if isinstance(effect.arguments, ExternalArguments):
+            return await run_external(self.gateway, effect, effect.arguments)
         if not isinstance(effect.arguments, shell.RunShell):
             return await FILE_TOOLS[type(effect.arguments)](self.workshop, effect.arguments)
         progress = self._progress(effect)

@@ -29,13 +29,13 @@ from guildhall_executor.tools.result import ToolResult, block, failed
 class Story:
     """A Run as told by a test. `events` and `effects` are everything so far, `inputs` what a journal would hold."""
 
-    def __init__(self, snapshot: RunSnapshot) -> None:
+    def __init__(self, snapshot: RunSnapshot, began: Began | None = None) -> None:
         self.state = State(make_roster(snapshot))
         self.events: list[Any] = []
         self.effects: list[Effect] = []
         self.inputs: list[At] = []
         self.seconds = 0.0
-        self.put(Began())
+        self.put(began or Began())
 
     def put(self, input_: AnyInput, attempt: int = 1) -> "Story":
         at = At(

@@ -19,6 +19,10 @@ class Arguments(BaseModel):
         """What the call is about, in a few words for people."""
         return ""
 
+    def complete(self) -> dict[str, Any]:
+        """Everything the call says, as JSON: what its hash and a person's approval are of."""
+        return self.model_dump(mode="json")
+
 
 @dataclass(frozen=True, slots=True)
 class BadArguments:
