@@ -39,9 +39,9 @@ def end(draft: Draft, code_op: OpId) -> None:
     held = draft.state.holding(code_op)
     if held is None or not held[0].inner:
         return
-    for asked in held[0].inner:
-        if asked.code == code_op:
-            _cancel(draft, held[0], asked)
+    own = [one for one in held[0].inner if one.code == code_op]
+    for asked in sorted(own, key=lambda one: one.stage != "queued"):  # so that none begins when another is stopped
+        _cancel(draft, held[0], asked)
 
 
 def _cancel(draft: Draft, invocation: RoleRun, asked: OpenCall) -> None:
