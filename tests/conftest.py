@@ -46,7 +46,7 @@ def _images() -> dict[str, str]:
 def values(images: dict[str, str], runs: str = NAMESPACE) -> dict[str, object]:
     """Chart values for the tests: one run namespace, every scenario there is."""
     files: list[Path] = [path for folder in SCENARIOS for path in sorted(folder.glob("*.yaml"))]
-    refs = {name: images[name] for name in ("operator", "gateway", "api", "executor", "workshop")}
+    refs = {name: images[name] for name in ("operator", "gateway", "api", "executor", "workshop", "fetcher")}
     return {
         "images": {**refs, "sandbox": images["sandbox-python"], "pullPolicy": "IfNotPresent"},
         "runNamespaces": [runs],

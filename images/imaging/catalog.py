@@ -40,8 +40,8 @@ class Image:
         return f"guildhall-{self.name}"
 
 
-def _component(name: str, *more: str) -> Image:
-    return Image(name, Kind.COMPONENT, ("contracts", name, *more), base="python")
+def _component(name: str, *more: str, base: str = "python") -> Image:
+    return Image(name, Kind.COMPONENT, ("contracts", name, *more), base=base)
 
 
 CATALOG = {
@@ -51,15 +51,17 @@ CATALOG = {
         _component("executor"),
         _component("gateway"),
         _component("api", "web"),
+        _component("fetcher", base="fetcher"),
         Image("workshop", Kind.WORKSHOP, ("workshop",)),
         Image("sandbox-python", Kind.SANDBOX, base="sandbox"),
         Image("busybox", Kind.BUSYBOX),
     )
 }
 
-# Debian packages of the two bases made here, for machines that cannot pull one.
+# Debian packages of the bases made here, for machines that cannot pull one.
 DEBIAN_SUITE = "bookworm"
 DEBIAN_BASES = {
     "python": ("python3", "ca-certificates", "libstdc++6"),  # libstdc++: what python:slim has too; greenlet needs it
+    "fetcher": ("python3", "ca-certificates", "git", "openssh-client"),
     "sandbox": ("python3", "ca-certificates", "git"),
 }

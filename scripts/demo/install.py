@@ -34,7 +34,7 @@ def run(*command: str, environment: dict[str, str] | None = None, stdin: str | N
 
 def values(images: dict[str, str]) -> dict[str, object]:
     """The chart's values for the demo: one run namespace, made by the chart, and the demo's scenario."""
-    refs = {name: images[name] for name in ("operator", "gateway", "api", "executor", "workshop")}
+    refs = {name: images[name] for name in ("operator", "gateway", "api", "executor", "workshop", "fetcher")}
     return {
         "images": {**refs, "sandbox": images["sandbox-python"], "pullPolicy": "IfNotPresent"},
         "runNamespaces": [RUNS],

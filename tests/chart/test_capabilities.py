@@ -9,6 +9,7 @@ from guildhall_contracts.gate import Target
 from guildhall_contracts.run import RunSpec
 from guildhall_operator.config import Config
 from guildhall_operator.manifests import job as builder
+from guildhall_operator.manifests.fetch import fetch_job
 from guildhall_operator.manifests.reprint import reprint_job
 from guildhall_operator.run_view import run_view
 from support.chart import CONTROL, ROOT, RUNS, config_of, find, render
@@ -133,6 +134,34 @@ def test_the_reprint_pod(objects: list[dict[str, Any]]) -> None:
     assert (len(pod["volumes"]), "env" in container, "initContainers" in pod) == (1, False, False)
 
 
+def _fetch_pod(objects: list[dict[str, Any]]) -> dict[str, Any]:
+    git = {"url": "https://git.example.test/x.git", "secretRef": {"name": "key"}}
+    raw = {"task": "t", "guildRef": {"name": "g"}, "workspace": {"git": git}}
+    run = run_view({"metadata": {"name": "r", "namespace": RUNS, "uid": "uid-1"}, "spec": raw})
+    config = Config.model_validate(config_of(objects, "operator"))
+    job = fetch_job(run, RunSpec.model_validate(raw), config, 1)
+    pod: dict[str, Any] = job["spec"]["template"]["spec"]
+    return pod
+
+
+def test_the_fetch_pod() -> None:
+    objects = render({"runNamespaces": [RUNS], "fetcher": {"caBundle": "PEM", "proxy": {"httpsProxy": "http://p:1"}}})
+    pod = _fetch_pod(objects)
+    (container,) = pod["containers"]
+    names = {"claim r-uid-1-workspace": "the Run's own workspace, whole", "Secret key": "the Secret the Run names"}
+    mounts = [(path, names.get(source, source), access) for path, source, access in _mounts(pod, container)]
+    assert mounts == table("### fetch pod: mounts")
+    assert [entry["name"] for entry in container["env"]] == ["GUILDHALL_FETCH", "HTTPS_PROXY"]
+    assert (pod["serviceAccountName"], pod["automountServiceAccountToken"]) == ("guildhall-fetch", False)
+    policy = find(objects, "NetworkPolicy", "guildhall-fetch", RUNS)["spec"]
+    assert (policy["ingress"], policy["policyTypes"]) == ([], ["Ingress", "Egress"])
+    rows = []
+    for rule in policy["egress"]:
+        peer = "public addresses" if "ipBlock" in rule["to"][0] else "DNS of the cluster"
+        rows.append(("out", peer, ", ".join(dict.fromkeys(str(port["port"]) for port in rule["ports"]))))
+    assert rows == table("### fetch pod: network")
+
+
 def test_the_run_pod(objects: list[dict[str, Any]]) -> None:
     pod = _run_pod(objects)
     names = {
@@ -205,16 +234,17 @@ def test_the_api_server_says_the_same(cluster: Cluster) -> None:
         nobody = f"system:serviceaccount:{made.control}:nobody-in-particular"
         places = {made.runs: {"whole cluster", "each run namespace", "first run namespace"},
                   made.control: {"whole cluster"}, "kube-system": {"whole cluster"}}  # fmt: skip
-        for component in (*COMPONENTS, "run"):
+        powerless = ("run", "fetch")
+        for component in (*COMPONENTS, *powerless):
             account = made.account(component)
-            if component == "run":
-                account = f"system:serviceaccount:{made.runs}:guildhall-run"
+            if component in powerless:
+                account = f"system:serviceaccount:{made.runs}:guildhall-{component}"
             for namespace, applies in places.items():
                 everybody = _rules_of(cluster, nobody, namespace)
                 expected = {
                     ("" if group == "core" else group, resource, name, verb)
                     for where, group, resources, names, verbs in (
-                        table(f"### {component}: rights") if component != "run" else []
+                        table(f"### {component}: rights") if component not in powerless else []
                     )
                     if where in applies
                     for resource in resources.split(", ")
@@ -225,5 +255,5 @@ def test_the_api_server_says_the_same(cluster: Cluster) -> None:
                     component,
                     namespace,
                 )
-                if component != "run" and namespace == made.runs:
+                if component not in powerless and namespace == made.runs:
                     assert expected, "control: there is something to compare"
