@@ -13,6 +13,7 @@ from .leftovers import mounts_under
 from .shell import run
 
 MAX_MIB = 1024
+INODES_PER_MIB = 64  # as disks are made: one for each 16 KiB
 
 
 def _manifest(name: str, path: Path, mib: int) -> dict[str, object]:
@@ -33,13 +34,23 @@ def _manifest(name: str, path: Path, mib: int) -> dict[str, object]:
 
 
 def create(layout: Layout, bin_: Path, name: str, mib: int) -> None:
-    """A PersistentVolume of class `bounded` that holds `mib` MiB and not a byte more."""
+    """A PersistentVolume of class `bounded` that holds `mib` MiB and as many names as a disk of that size, no more."""
     if not re.fullmatch(r"[a-z0-9]([a-z0-9-]{0,50}[a-z0-9])?", name) or not 1 <= mib <= MAX_MIB:
         raise RefusalError(f"a bounded volume needs a DNS name and 1 to {MAX_MIB} MiB, not {name!r} and {mib}")
     path = layout.bounded_volumes / name
     path.mkdir(parents=True, exist_ok=True)
     if str(path) not in mounts_under(layout.bounded_volumes):
-        run(["mount", "-t", "tmpfs", "-o", f"size={mib}m,mode=0777,nosuid,nodev", "guildhall-bounded", path])
+        run(
+            [
+                "mount",
+                "-t",
+                "tmpfs",
+                "-o",
+                f"size={mib}m,nr_inodes={mib * INODES_PER_MIB},mode=0777,nosuid,nodev",
+                "guildhall-bounded",
+                path,
+            ]
+        )
     kubectl(layout, bin_, "apply", "-f", "-", stdin=json.dumps(_manifest(name, path, mib)))
 
 
