@@ -50,7 +50,9 @@ def parse_git_url(url: str) -> GitUrl | str:
     """The address taken apart, or the sentence its author needs. Nothing after it interprets the text again."""
     found = _URL.fullmatch(url)
     if found is None:
-        return "is not an address this version fetches; write https://host/path, ssh://user@host/path or git://host/path"
+        return (
+            "is not an address this version fetches; write https://host/path, ssh://user@host/path or git://host/path"
+        )
     scheme, user, host, port, path = found.groups()
     if user is not None and scheme != "ssh":
         return "must not carry a user name or password; put them into a Secret and name it in secretRef"

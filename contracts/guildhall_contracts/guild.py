@@ -9,6 +9,7 @@ from guildhall_contracts.base import LabelText, Prompt, Record, RoleName, Sha256
 from guildhall_contracts.canonical import canonical_json
 from guildhall_contracts.conditions import Condition
 from guildhall_contracts.policy import (
+    ALWAYS_TOOLS,
     BUILT_IN_TOOLS,
     HANDLER_TOOLS,
     ToolPolicy,
@@ -118,8 +119,7 @@ def _role_problems(guild: GuildSpec, role: Role, names: set[str]) -> list[str]:
     where = f"role '{role.name}'"
     by_name = {other.name: other for other in guild.roles}
     problems = [
-        f"{where}: unknown tool '{tool}'; known tools are {', '.join(sorted(BUILT_IN_TOOLS))}, "
-        "and <connection>__<tool>"
+        f"{where}: unknown tool '{tool}'; known tools are {', '.join(sorted(BUILT_IN_TOOLS))}, and <connection>__<tool>"
         for tool in role.tools
         if tool not in BUILT_IN_TOOLS and not is_external(tool)
     ]
@@ -149,6 +149,41 @@ def _role_problems(guild: GuildSpec, role: Role, names: set[str]) -> list[str]:
     return problems
 
 
+def _reached(guild: GuildSpec, tool: str | None) -> tuple[set[str], set[str]]:
+    """Roles that can be at work with `tool` granted all the way down, and those of them that grant it no further.
+
+    A role grants what it holds and what the roles it names as delegates hold. Without a tool: every role reached.
+    """
+    by_name = {role.name: role for role in guild.roles}
+    holders = {role.name for role in guild.roles if tool is None or tool in role.tools}
+    open_ = [role.name for role in guild.roles if role.name == guild.entry_role or role.handler is not None]
+    reached, blocking = set(open_), set()
+    while open_:
+        role = by_name[open_.pop()]
+        if not holders & {role.name, *role.delegates}:
+            blocking.add(role.name)
+            continue
+        found = {name for name in role.delegates if name in by_name} - reached
+        reached |= found
+        open_ += found
+    return reached, blocking
+
+
+def _chain_problems(guild: GuildSpec) -> list[str]:
+    """Tools of roles that no chain of callers grants: they would be listed and never work."""
+    everyone, _ = _reached(guild, None)
+    problems = []
+    for tool in sorted({tool for role in guild.roles for tool in role.tools} - ALWAYS_TOOLS):
+        reached, blocking = _reached(guild, tool)
+        problems += [
+            f"role '{role.name}': no chain of callers grants it the tool '{tool}'; "
+            f"let {' or '.join(sorted(blocking))} hold it, or name '{role.name}' among its delegates"
+            for role in guild.roles
+            if tool in role.tools and role.name in everyone - reached
+        ]
+    return problems
+
+
 def guild_problems(guild: GuildSpec) -> list[str]:
     """Why this Guild is invalid, each a sentence its author can act on; empty when it is valid."""
     names = {role.name for role in guild.roles}
@@ -164,6 +199,8 @@ def guild_problems(guild: GuildSpec) -> list[str]:
         )
     for role in guild.roles:
         problems += _role_problems(guild, role, names)
+    if not problems:
+        problems += _chain_problems(guild)
     for name, override in guild.tools.items():
         base = BUILT_IN_TOOLS.get(name)
         if is_external(name):

@@ -40,9 +40,15 @@ def look_at_the_clock(draft: Draft) -> None:
 def look_at_the_ledger(draft: Draft, totals: LedgerTotals) -> None:
     """Warns of money and tokens running out; refusing the next call is the gateway's part."""
     budget = draft.state.roster.snapshot.budget
-    _warn(draft, "tokens", totals.tokens + totals.output_tokens, budget.tokens)
+    times = 1 + draft.state.raises
+    _warn(draft, "tokens", totals.tokens + totals.output_tokens, _raised(budget.tokens, times))
     if totals.cost_micro_usd is not None:
-        _warn(draft, "cost", totals.cost_micro_usd, budget.cost_micro_usd)
+        _warn(draft, "cost", totals.cost_micro_usd, _raised(budget.cost_micro_usd, times))
+
+
+def _raised(limit: int | None, times: int) -> int | None:
+    """A limit after a person let the Run go on: once more what it was given, each time."""
+    return limit * times if limit is not None else None
 
 
 def take_step(draft: Draft, op: OpId) -> bool:
@@ -61,6 +67,22 @@ def take_step(draft: Draft, op: OpId) -> bool:
     draft.change_role(op, steps=invocation.steps + 1)
     _warn(draft, "steps", draft.state.steps, limit)
     return True
+
+
+def side_step(draft: Draft) -> bool:
+    """Counts a model call beside the work of a role; False when none is left."""
+    limit = draft.state.roster.snapshot.budget.steps
+    if limit is not None and draft.state.steps >= limit:
+        return False
+    draft.change(steps=draft.state.steps + 1)
+    _warn(draft, "steps", draft.state.steps, limit)
+    return True
+
+
+def give_back_step(draft: Draft, op: OpId) -> None:
+    """A model call that the gateway never made is no step."""
+    draft.change(steps=draft.state.steps - 1)
+    draft.change_role(op, steps=draft.role(op).steps - 1)
 
 
 def _role_is_spent(draft: Draft, invocation: RoleRun, limit: int) -> None:

@@ -1,46 +1,70 @@
 """The calls of a reply: each begun when its turn comes, all answered in the order asked. Guards what a role can reach.
 
-A call runs only if the role has the tool, policy permits it now and its arguments are sound; anything else is an
-error result the model reads, and visible to people as a failed call.
+A call runs only if the role has the tool, policy permits it now and its arguments are sound, and after a person's yes
+where policy wants one; anything else is an error result the model reads, and visible to people as a failed call.
 """
 
-import re
-from typing import Final
+from dataclasses import replace
 
 from guildhall_contracts import limits
 from guildhall_contracts.base import OpId, one_line
-from guildhall_contracts.canonical import arguments_hash
 from guildhall_contracts.errors import error_info
-from guildhall_contracts.events import PlanUpdated, ToolFinished, ToolStarted
+from guildhall_contracts.events import PlanUpdated
+from guildhall_contracts.model_api import ToolCall
 from guildhall_contracts.policy import is_external
 
-from guildhall_executor import delegation, ending, messages, turns
+from guildhall_executor import approvals, delegation, ending, messages, questions, record, turns
 from guildhall_executor.draft import Draft
 from guildhall_executor.effects import AnswerCode, RunTool
-from guildhall_executor.emit import event_text, tool_output
 from guildhall_executor.state import OpenCall, Queued
+from guildhall_executor.tools import external
 from guildhall_executor.tools.arguments import Arguments, BadArguments
+from guildhall_executor.tools.ask_human import AskHuman
 from guildhall_executor.tools.catalog import NOT_FROM_CODE
 from guildhall_executor.tools.code import RunCode
 from guildhall_executor.tools.delegate import Delegate
-from guildhall_executor.tools.external import checked
 from guildhall_executor.tools.finish import Finish
 from guildhall_executor.tools.plan import UpdatePlan
 from guildhall_executor.tools.result import ToolResult, block, failed
 
-_PARTICIPANT_NAME: Final = re.compile(r"[a-z][a-z0-9_]{0,63}")
+_UNREAD = "a person wrote to you meanwhile: read it, act on it, and finish then"
+
+
+def take_on(draft: Draft, op: OpId, calls: tuple[OpenCall, ...]) -> None:
+    """The calls of a new reply. Those that need a person's yes ask for it at once, whenever their turn comes."""
+    draft.change_role(op, calls=calls)
+    for asked in calls:
+        if asked.call.name == "finish":
+            return
+        _ask_first(draft, op, asked)
+
+
+def _ask_first(draft: Draft, op: OpId, asked: OpenCall) -> bool:
+    """Asks a person about a sound call that only lacks a yes; False for any other: that is judged at its turn."""
+    if asked.approval or not draft.state.asks_first(asked.call.name):
+        return False
+    if _refusal(draft, op, asked, approved=True) is not None:
+        return False
+    arguments = checked(asked.call)
+    if isinstance(arguments, BadArguments):
+        return False
+    _unless(draft, op, asked, "tool_denied", approvals.ask(draft, op, asked, arguments))
+    return True
+
+
+def checked(call: ToolCall) -> Arguments | BadArguments:
+    """The arguments of a call to a tool that exists."""
+    return external.checked(call.name, call.arguments)
 
 
 def go_on(draft: Draft, op: OpId) -> None:
     """Begins every call whose turn it is; when all have their result, the role is shown them and goes on."""
     for place in range(len(draft.role(op).calls)):
+        if turns.may_begin(draft.role(op).calls, place, draft.state):
+            begin(draft, op, draft.role(op).calls[place])
         if not draft.is_at_work(op):
             return
-        calls = draft.role(op).calls
-        if calls[place].stage == "new" and turns.may_begin(calls, place, draft.state.roster.snapshot.policies):
-            begin(draft, op, calls[place])
-    if draft.is_at_work(op):
-        _answer(draft, op)
+    _answer(draft, op)
 
 
 def _answer(draft: Draft, op: OpId) -> None:
@@ -54,27 +78,34 @@ def _answer(draft: Draft, op: OpId) -> None:
 
 def begin(draft: Draft, op: OpId, asked: OpenCall) -> None:
     """Performs a call, hands it out, or refuses it."""
-    refusal = _refusal(draft, op, asked)
+    if _ask_first(draft, op, asked):
+        return
+    refusal = _refusal(draft, op, asked, approved=asked.approval != "")
     if refusal is not None:
         refuse(draft, op, asked, refusal)
         return
-    arguments = checked(asked.call.name, asked.call.arguments)
+    arguments = checked(asked.call)
     match arguments:
         case BadArguments(message=message):
             refuse(draft, op, asked, failed("invalid_arguments", message))
         case Delegate():
-            problem = delegation.start(draft, op, asked, arguments)
-            if problem is not None:
-                refuse(draft, op, asked, failed("delegation_refused", problem))
+            _unless(draft, op, asked, "delegation_refused", delegation.start(draft, op, asked, arguments))
+        case AskHuman():
+            _unless(draft, op, asked, "ask_failed", questions.ask(draft, op, asked, arguments))
         case Finish():
-            delegation.finish_role(draft, op, arguments.result, arguments.summary, tuple(arguments.artifacts))
+            _finish(draft, op, asked, arguments)
         case UpdatePlan():
             _update_plan(draft, op, asked, arguments)
         case _:
             _hand_out(draft, op, asked, arguments)
 
 
-def _refusal(draft: Draft, op: OpId, asked: OpenCall) -> ToolResult | None:
+def _unless(draft: Draft, op: OpId, asked: OpenCall, code: str, problem: str | None) -> None:
+    if problem is not None:
+        refuse(draft, op, asked, failed(code, problem))
+
+
+def _refusal(draft: Draft, op: OpId, asked: OpenCall, *, approved: bool) -> ToolResult | None:
     invocation, call = draft.role(op), asked.call
     tools = invocation.tools.names
     if call.name not in tools:
@@ -83,103 +114,67 @@ def _refusal(draft: Draft, op: OpId, asked: OpenCall) -> ToolResult | None:
         return failed("unknown_tool", said)
     if asked.code and call.name in NOT_FROM_CODE:
         return failed("unknown_tool", f"'{call.name}' cannot be called from code; call it as a tool.")
-    if not draft.state.roster.may(call.name):
+    if not draft.state.may(call.name, approved=approved):
         return failed("tool_denied", f"policy does not permit '{call.name}' in this Run; go on without it.")
     return None
 
 
-def _started(draft: Draft, op: OpId, asked: OpenCall, arguments: Arguments | None) -> OpId:
-    """Opens the operation of a call; a call that is refused is drawn towards `tools`, whatever it named."""
-    invocation, call = draft.role(op), asked.call
-    begun = draft.next_op
-    text = event_text(call.arguments)
-    policy = draft.state.roster.snapshot.policies.get(call.name) if arguments is not None else None
-    known = arguments is not None and _PARTICIPANT_NAME.fullmatch(call.name)
-    draft.emit(
-        ToolStarted(
-            **draft.head(),
-            op=begun,
-            parent=asked.code or invocation.op,
-            role=invocation.role,
-            source=f"role:{invocation.role}",
-            destination=f"tool:{call.name}" if known else "tools",
-            title=one_line(arguments.title() if arguments else call.name, limits.EVENT_TITLE_MAX_CHARS),
-            call=call.id,
-            tool=call.name or "?",
-            effect=policy.effect if policy else None,
-            arguments=text,
-            arguments_sha256=arguments_hash(arguments.complete()) if arguments else None,
-            arguments_cut=len(text) != len(call.arguments),
-        )
-    )
-    return begun
+def _finish(draft: Draft, op: OpId, asked: OpenCall, arguments: Finish) -> None:
+    if any(note.op for note in draft.role(op).notes):
+        refuse(draft, op, asked, failed("message_waiting", _UNREAD))
+        return
+    delegation.finish_role(draft, op, arguments.result, arguments.summary, tuple(arguments.artifacts))
 
 
 def _hand_out(draft: Draft, op: OpId, asked: OpenCall, arguments: Arguments) -> None:
     """Runs a tool, or lets it wait for the workspace if it writes there and another does."""
-    policy = draft.state.roster.snapshot.policies[asked.call.name]
-    writes = policy.effect != "read" and not is_external(asked.call.name)  # in the workspace
+    policy = draft.state.policy_of(asked.call.name)
+    writes = policy is not None and policy.effect != "read" and not is_external(asked.call.name)
     if writes and draft.state.writer not in ("", asked.code):
         draft.change_call(op, asked.id, stage="queued")
         draft.change(queue=(*draft.state.queue, Queued(op, asked.id)))
         return
-    begun = _started(draft, op, asked, arguments)
+    invocation = draft.role(op)
+    begun = record.started(draft, invocation, asked, arguments)
     draft.change_call(op, asked.id, stage="running", op=begun)
     if writes and not draft.state.writer:
         draft.change(writer=begun)
-    invocation, name = draft.role(op), asked.call.name
+    approval = approvals.request_of(draft, invocation.role, asked, arguments) if asked.approval else None
+    work = RunTool(begun, invocation.role, asked.call.name, arguments, writes, asked.id, approval)
     if isinstance(arguments, RunCode):
         functions = tuple(tool for tool in invocation.tools.names if tool not in NOT_FROM_CODE)
-        draft.do(RunTool(begun, invocation.role, name, arguments, writes, invocation.history, functions))
-    else:
-        draft.do(RunTool(begun, invocation.role, name, arguments, writes=writes, call_id=asked.id))
+        work = replace(work, history=invocation.history, functions=functions)
+    draft.do(work)
 
 
 def release(draft: Draft, op: OpId) -> None:
-    """The workspace is free again; the call that has waited longest is next."""
+    """The workspace is free again if `op` had it; the call that has waited longest is next."""
     if draft.state.writer != op:
         return
     draft.change(writer="")
     if draft.state.queue:
         first, *rest = draft.state.queue
         draft.change(queue=tuple(rest))
-        invocation = draft.role(first.role_op)
-        begin(draft, invocation.op, next(one for one in (*invocation.calls, *invocation.inner) if one.id == first.id))
+        begin(draft, first.role_op, draft.call(first.role_op, first.id))
 
 
 def refuse(draft: Draft, op: OpId, asked: OpenCall, result: ToolResult) -> None:
     """The call does not run; the model and the record both get to know."""
-    begun = _started(draft, op, asked, None)
-    finished(draft, begun, draft.role(op).role, result)
-    _done(draft, op, asked, result)
+    invocation = draft.role(op)
+    begun = record.started(draft, invocation, asked, None)
+    record.finished(draft, begun, invocation.role, result)
+    settle(draft, op, asked, result)
 
 
-def _done(draft: Draft, op: OpId, asked: OpenCall, result: ToolResult) -> None:
+def settle(draft: Draft, op: OpId, asked: OpenCall, result: ToolResult) -> None:
+    """The call has its result: for the role's next model call, or for the code that made it."""
     if asked.code:
         draft.drop_inner(op, asked.id)
         draft.do(AnswerCode(asked.code, asked.number, result))
         return
     message = messages.tool(asked.call.id, asked.call.name, *result.blocks, is_error=result.is_error)
-    draft.change_call(op, asked.id, stage="done", result=message)
+    draft.change_call(op, asked.id, stage="done", person=None, result=message)
     draft.wake(op)
-
-
-def finished(draft: Draft, op: OpId, role: str, result: ToolResult, *, cancelled: bool = False) -> None:
-    output, cut_bytes = tool_output(result.shown)
-    outcome = "error" if result.is_error else "success"
-    draft.emit(
-        ToolFinished(
-            **draft.head(),
-            op=op,
-            role=role,
-            outcome="cancelled" if cancelled else outcome,
-            output=output,
-            omitted_bytes=result.omitted_bytes + cut_bytes,
-            blob=result.blob,
-            exit_code=result.exit_code,
-            error_code=result.error_code,
-        )
-    )
 
 
 def take_result(draft: Draft, tool_op: OpId, result: ToolResult, *, cancelled: bool = False) -> None:
@@ -188,8 +183,8 @@ def take_result(draft: Draft, tool_op: OpId, result: ToolResult, *, cancelled: b
     if held is None or held[1].stage != "running":
         return
     invocation, asked = held
-    finished(draft, tool_op, invocation.role, result, cancelled=cancelled)
-    _done(draft, invocation.op, asked, result)
+    record.finished(draft, tool_op, invocation.role, result, cancelled=cancelled)
+    settle(draft, invocation.op, asked, result)
     release(draft, tool_op)
     if result.error_code == "workshop_lost":
         _count_loss(draft, tool_op, result)
@@ -224,5 +219,4 @@ def _update_plan(draft: Draft, op: OpId, asked: OpenCall, arguments: UpdatePlan)
     draft.change(plan=plan)
     was_cut = [item.text for item in plan] != [item.text for item in arguments.items]
     remark = "; long ones were cut" if was_cut else ""
-    result = ToolResult(blocks=[block(f"plan updated: {len(plan)} items{remark}")])
-    _done(draft, op, asked, result)
+    settle(draft, op, asked, ToolResult(blocks=[block(f"plan updated: {len(plan)} items{remark}")]))

@@ -7,12 +7,11 @@ when the code ends, whatever it still waits for ends with it.
 from guildhall_contracts.base import OpId
 from guildhall_contracts.model_api import ToolCall
 
-from guildhall_executor import calls
+from guildhall_executor import calls, record
 from guildhall_executor.draft import Draft
 from guildhall_executor.effects import StopWork
 from guildhall_executor.inputs import CodeCalled
 from guildhall_executor.state import OpenCall, RoleRun
-from guildhall_executor.tools.result import failed
 
 _CALL_ID_CHARS = 96  # of the code's own call; its number follows
 
@@ -46,10 +45,8 @@ def end(draft: Draft, code_op: OpId) -> None:
 
 def _cancel(draft: Draft, invocation: RoleRun, asked: OpenCall) -> None:
     draft.drop_inner(invocation.op, asked.id)
-    if asked.stage == "queued":
-        draft.change(queue=tuple(one for one in draft.state.queue if one.id != asked.id))
-    elif asked.stage == "running":
-        result = failed("cancelled", "the code that made this call ended before it")
-        calls.finished(draft, asked.op, invocation.role, result, cancelled=True)
+    draft.change(queue=tuple(one for one in draft.state.queue if one.id != asked.id))
+    record.cancelled(draft, invocation, asked)
+    if asked.stage in ("running", "approving"):
         draft.do(StopWork(asked.op))
         calls.release(draft, asked.op)

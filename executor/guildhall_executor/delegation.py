@@ -7,6 +7,7 @@ from guildhall_contracts.events import RoleFinished, RoleStarted
 from guildhall_executor import ending, messages, prompt, rights
 from guildhall_executor.draft import Draft
 from guildhall_executor.emit import event_text
+from guildhall_executor.roster import Member
 from guildhall_executor.state import Ending, OpenCall, RoleRun
 from guildhall_executor.tools.delegate import Delegate
 from guildhall_executor.tools.finish import summary_line
@@ -45,19 +46,23 @@ def _invocation(draft: Draft, caller: RoleRun, op: OpId, call: OpenCall, argumen
     members = draft.state.roster.members
     member = members[arguments.role]
     ceiling = rights.below(caller.ceiling, members[caller.role].grants)
-    within = set(member.tools.names) <= ceiling
     return RoleRun(
         role=arguments.role,
         op=op,
         history=(member.system, prompt.brief_message(arguments.brief, caller.role)),
-        tools=member.tools
-        if within
-        else rights.toolset(member.role, member.tools.names, draft.state.roster.external, ceiling),
+        tools=_tools(draft, member, ceiling),
         ceiling=ceiling,
         caller=caller.op,
         call=call.id,
         depth=caller.depth + 1,
     )
+
+
+def _tools(draft: Draft, member: Member, ceiling: rights.Ceiling) -> rights.Toolset:
+    """The tools of an invocation under `ceiling`, ready made where nothing narrows them."""
+    if ceiling is None or ceiling.issuperset(member.tools.names):
+        return member.tools
+    return rights.toolset(member.role, member.tools.names, draft.state.roster.external, ceiling)
 
 
 def _problem(draft: Draft, caller: RoleRun, role: str) -> str | None:
@@ -74,7 +79,13 @@ def _problem(draft: Draft, caller: RoleRun, role: str) -> str | None:
 
 
 def finish_role(draft: Draft, op: OpId, result: str, summary: str = "", artifacts: tuple[str, ...] = ()) -> None:
-    """A role is done: the entry role ends the Run, any other hands `result` to its caller."""
+    """A role is done: the entry role ends the Run, any other hands `result` to its caller.
+
+    A person's message that it has not read keeps it at work: nothing a person says is lost to a race.
+    """
+    if any(note.op for note in draft.role(op).notes):
+        draft.wake(op)
+        return
     if draft.role(op).caller:
         hand_back(draft, op, result)
         return
@@ -85,6 +96,7 @@ def finish_role(draft: Draft, op: OpId, result: str, summary: str = "", artifact
 def hand_back(draft: Draft, op: OpId, result: str, *, is_error: bool = False) -> None:
     """Ends a delegation; what comes back is a report of another role, never an instruction."""
     ended = draft.end(op)
+    _pass_up(draft, ended)
     draft.emit(
         RoleFinished(
             **draft.head(),
@@ -99,3 +111,10 @@ def hand_back(draft: Draft, op: OpId, result: str, *, is_error: bool = False) ->
     report = messages.tool(asked.call.id, "delegate", content, is_error=is_error)
     draft.change_call(ended.caller, ended.call, stage="done", result=report)
     draft.wake(ended.caller)
+
+
+def _pass_up(draft: Draft, ended: RoleRun) -> None:
+    """What a person said to a role that ended before it could read it is for its caller."""
+    unread = tuple(note for note in ended.notes if note.op)
+    if unread:
+        draft.change_role(ended.caller, notes=(*draft.role(ended.caller).notes, *unread))

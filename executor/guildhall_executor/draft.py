@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+from guildhall_contracts import limits
 from guildhall_contracts.base import OpId
 from guildhall_contracts.events import KnownEvent
 
@@ -10,7 +11,7 @@ from guildhall_executor import emit
 from guildhall_executor.effects import Effect, Emit
 from guildhall_executor.inputs import At
 from guildhall_executor.messages import Message
-from guildhall_executor.state import RoleRun, State
+from guildhall_executor.state import OpenCall, RoleRun, State
 
 TASK_OP: OpId = "o1"
 
@@ -65,20 +66,37 @@ class Draft:
         self.change(roles={**self.state.roles, op: replace(self.state.roles[op], **fields)})
 
     def change_call(self, op: OpId, id_: str, /, **fields: Any) -> None:
-        """Replaces fields of one open call of an invocation, of its reply or of its code."""
-        calls, inner = (
-            tuple(replace(one, **fields) if one.id == id_ else one for one in some)
-            for some in (self.role(op).calls, self.role(op).inner)
-        )
-        self.change_role(op, calls=calls, inner=inner)
+        """Replaces fields of one open call of an invocation, wherever it came from."""
+        invocation = self.role(op)
+        if any(one.id == id_ for one in invocation.calls):
+            self.change_role(op, calls=_changed(invocation.calls, id_, fields))
+        else:
+            self.change_role(op, inner=_changed(invocation.inner, id_, fields))
 
     def drop_inner(self, op: OpId, id_: str) -> None:
         """Forgets a call of code."""
         self.change_role(op, inner=tuple(one for one in self.role(op).inner if one.id != id_))
 
+    def call(self, op: OpId, id_: str) -> OpenCall:
+        """An open call as it is now."""
+        return next(one for one in self.role(op).all_calls if one.id == id_)
+
     def say(self, op: OpId, *messages: Message) -> None:
         """Adds to an invocation's history."""
         self.change_role(op, history=(*self.role(op).history, *messages))
+
+    def next_call_id(self) -> str:
+        """The id of one more model call of this Run."""
+        self.change(model_calls=self.state.model_calls + 1)
+        return f"c{self.state.model_calls}"
+
+    def first_time(self, item: str) -> bool:
+        """Whether a mailbox item was not seen before; the gateway delivers each at least once, from the beginning."""
+        seen = self.state.items_seen
+        if item in seen or len(seen) >= limits.MAILBOX_ITEMS_SEEN_MAX_COUNT:
+            return False
+        self.change(items_seen=seen | {item})
+        return True
 
     def begin(self, invocation: RoleRun) -> None:
         self.change(roles={**self.state.roles, invocation.op: invocation})
@@ -99,3 +117,7 @@ class Draft:
         op = next(iter(self._awake))
         del self._awake[op]
         return op
+
+
+def _changed(calls: tuple[OpenCall, ...], id_: str, fields: dict[str, Any]) -> tuple[OpenCall, ...]:
+    return tuple(replace(one, **fields) if one.id == id_ else one for one in calls)

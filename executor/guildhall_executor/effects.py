@@ -2,8 +2,10 @@
 
 from dataclasses import dataclass
 
+from guildhall_contracts.approvals import ApprovalRequest
 from guildhall_contracts.errors import ErrorKind
 from guildhall_contracts.events import KnownEvent
+from guildhall_contracts.model_api import AskedItem
 
 from guildhall_executor.messages import Message, to_bytes
 from guildhall_executor.tools.arguments import Arguments
@@ -49,17 +51,49 @@ class CallModel:
 
 @dataclass(frozen=True, slots=True)
 class RunTool:
-    """Run a checked and permitted tool call; it comes back as ToolEnded with the same `op`."""
+    """Run a checked and permitted tool call; it comes back as ToolEnded with the same `op`.
+
+    `approval` is used up where the tool executes, right before it runs; refused there, it does not run.
+    """
 
     op: str
     role: str
     tool: str
     arguments: Arguments
     writes: bool
+    call_id: str = ""
+    approval: ApprovalRequest | None = None
     history: tuple[Message, ...] = ()  # of the role; only code is shown it
     functions: tuple[str, ...] = ()  # tools that code may call
-    call_id: str = ""  # unique in the Run; the gateway makes an external call once for it
-    approval_id: str = ""  # a person's yes to exactly this call, where policy wants one
+
+    @property
+    def approval_id(self) -> str:
+        """The id of a person's yes to exactly this call; empty where policy wants none."""
+        return self.approval.approval_id if self.approval is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class AskPerson:
+    """Put a question to people. It comes back as Answered, or as AskFailed with the same `op`."""
+
+    op: str
+    item: AskedItem
+
+
+@dataclass(frozen=True, slots=True)
+class AskApproval:
+    """Put a call to people for a yes or no. It comes back as Decided, or as AskFailed with the same `op`."""
+
+    op: str
+    request: ApprovalRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Withdraw:
+    """A question is over: the gateway closes it."""
+
+    op: str
+    question_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,4 +130,4 @@ class Seal:
     message: str
 
 
-Effect = Emit | CallModel | RunTool | AnswerCode | StopWork | TakeChanges | Seal
+Effect = Emit | CallModel | RunTool | AskPerson | AskApproval | Withdraw | AnswerCode | StopWork | TakeChanges | Seal

@@ -8,20 +8,22 @@ from guildhall_contracts.conditions import ERROR_KIND_REASONS
 from guildhall_contracts.errors import ErrorInfo, error_info
 from guildhall_contracts.events import (
     ErrorRaised,
+    InterruptAnswered,
     ModelFinished,
     Outcome,
     RoleFinished,
     RunFinished,
     RunSummarized,
-    ToolFinished,
 )
 
+from guildhall_executor import farewell, questions, record
 from guildhall_executor.draft import TASK_OP, Draft
 from guildhall_executor.effects import Seal, StopWork, TakeChanges
 from guildhall_executor.emit import bounded_artifacts, bounded_error, event_text
 from guildhall_executor.state import Ending, RoleRun
 from guildhall_executor.tools.plan import plan_markdown
 
+_HARD_STOPS = frozenset({"budget_exhausted", "deadline"})
 _ROLE_OUTCOMES: dict[str, Outcome] = {"succeeded": "success", "failed": "error", "cancelled": "cancelled"}
 
 
@@ -30,10 +32,12 @@ def fail(draft: Draft, error: ErrorInfo, reason: str = "") -> None:
     if draft.state.ending is not None:
         return
     error = bounded_error(error)
+    so_far = farewell.so_far(draft.state, error) if error.kind in _HARD_STOPS else ""
     _stop_work(draft)
     draft.emit(ErrorRaised(**draft.head(), role=_role(draft), error=error))
     summary = one_line(f"Failed: {error.message}", limits.SUMMARY_MAX_CHARS)
-    end(draft, Ending("failed", summary=summary, error=error, reason=reason or ERROR_KIND_REASONS[error.kind]))
+    why = reason or ERROR_KIND_REASONS[error.kind]
+    end(draft, Ending("failed", result=so_far, summary=summary, error=error, reason=why))
 
 
 def cancel(draft: Draft, author: str) -> None:
@@ -70,23 +74,29 @@ def _role(draft: Draft) -> str | None:
 
 
 def _stop_work(draft: Draft) -> None:
-    """Everything in flight ends as cancelled, in every invocation."""
-    open_before = len(draft.effects)
+    """Everything in flight ends as cancelled, in every invocation, and whatever people were asked is withdrawn."""
+    before = len(draft.effects)
     for invocation in draft.state.from_leaves():
         _stop(draft, invocation)
-    if len(draft.effects) > open_before:
+    for inquiry in draft.state.inquiries:
+        record.inquiry_cancelled(draft, inquiry)
+    if draft.state.stop is not None:
+        questions.unanswered(draft, draft.state.stop.op, draft.state.stop.role, "cancelled")
+    draft.change(inquiries=(), stop=None, writer="", queue=())
+    if len(draft.effects) > before:
         draft.do(StopWork())
 
 
 def _stop(draft: Draft, invocation: RoleRun) -> None:
-    role = invocation.role
     if invocation.wait is not None:
+        role = invocation.role
         draft.emit(ModelFinished(**draft.head(), op=invocation.wait.op, role=role, outcome="cancelled"))
-    for call in (*invocation.inner, *invocation.calls):
-        if call.stage == "running":
-            ended = ToolFinished(**draft.head(), op=call.op, role=role, outcome="cancelled", error_code="cancelled")
-            draft.emit(ended)
-    draft.change_role(invocation.op, wait=None, calls=(), inner=())
+    for call in invocation.all_calls:
+        record.cancelled(draft, invocation, call)
+    for note in invocation.notes:
+        if note.op:
+            draft.emit(InterruptAnswered(**draft.head(), op=note.op, outcome="cancelled"))
+    draft.change_role(invocation.op, wait=None, calls=(), inner=(), notes=())
 
 
 def seal(draft: Draft) -> None:

@@ -14,11 +14,13 @@ from typing import Final, TypeVar
 from urllib.parse import quote, urlsplit
 
 from guildhall_contracts import limits
+from guildhall_contracts.approvals import ApprovalRequest
 from guildhall_contracts.base import Record
 from guildhall_contracts.errors import ErrorInfo, error_info
 from guildhall_contracts.external import ExternalCall, ExternalResult, ExternalTools
 from guildhall_contracts.model_api import (
     MODEL_LINES,
+    AskedItem,
     FailureLine,
     GatewayError,
     MailboxPage,
@@ -39,6 +41,8 @@ from guildhall_executor.tools.external import as_json
 LINE_MAX_BYTES: Final = limits.MODEL_REQUEST_MAX_BYTES
 ERROR_BODY_MAX_BYTES: Final = 64 * 1024
 READ_OUT_SECONDS: Final = 0.5
+SHORT_CALLS_AT_ONCE_MAX_COUNT: Final = 3
+EXTERNAL_CALLS_AT_ONCE_MAX_COUNT: Final = 4
 PAGE_MAX_BYTES: Final = 2 * limits.MIB
 TOOLS_MAX_BYTES: Final = 4 * limits.MIB
 _JITTER: Final = random.SystemRandom().random
@@ -76,6 +80,8 @@ class Gateway:
         self._name = urlsplit(url).hostname
         address = address_from(url, _hosts_text(places.hosts))
         tls = _tls(places.ca) if url.startswith("https:") else None
+        self._external_calls = asyncio.Semaphore(EXTERNAL_CALLS_AT_ONCE_MAX_COUNT)
+        self._short_calls = asyncio.Semaphore(SHORT_CALLS_AT_ONCE_MAX_COUNT)
         self._http = Http(address, tls, patience.connect_seconds) if address is not None else None
 
     def close(self) -> None:
@@ -147,7 +153,8 @@ class Gateway:
 
     async def put_blob(self, sha256: str, data: bytes) -> ErrorInfo | None:
         """Stores `data` under its hash; None when it is there."""
-        answer = await self._plain("PUT", f"/v1/blobs/{sha256}", (data,), ERROR_BODY_MAX_BYTES, 60.0)
+        async with self._short_calls:
+            answer = await self._plain("PUT", f"/v1/blobs/{sha256}", (data,), ERROR_BODY_MAX_BYTES, 60.0)
         return answer if isinstance(answer, ErrorInfo) else None
 
     async def tools(self) -> ExternalTools | ErrorInfo:
@@ -157,7 +164,9 @@ class Gateway:
     async def call_tool(self, tool: str, call: ExternalCall) -> ExternalResult | ErrorInfo:
         """What came of an external call; asked again under its own id, by which the gateway makes it once."""
         seconds = limits.EXTERNAL_CALL_MAX_SECONDS + 30.0
-        return await self._read(ExternalResult, "POST", f"/v1/tools/{quote(tool, safe='')}", (as_json(call),), seconds)
+        target = f"/v1/tools/{quote(tool, safe='')}"
+        async with self._external_calls:
+            return await self._read(ExternalResult, "POST", target, (as_json(call),), seconds)
 
     async def _read(
         self, kind: type[R], method: str, target: str, data: Body, patience_seconds: float
@@ -182,6 +191,28 @@ class Gateway:
             if isinstance(decision, GiveUp):
                 return decision.error
             await asyncio.sleep(decision.seconds)
+
+    async def ask_person(self, item: AskedItem) -> ErrorInfo | None:
+        """Puts a question to people; None when the gateway has it, which it may have had before."""
+        return await self._tell("PUT", f"/v1/questions/{item.id}", item)
+
+    async def withdraw(self, question_id: str) -> ErrorInfo | None:
+        """Says that a question is over."""
+        return await self._tell("DELETE", f"/v1/questions/{question_id}")
+
+    async def ask_approval(self, request: ApprovalRequest) -> ErrorInfo | None:
+        """Puts a call to people for a yes or no."""
+        return await self._tell("PUT", f"/v1/approvals/{request.approval_id}", request)
+
+    async def consume(self, request: ApprovalRequest) -> ErrorInfo | None:
+        """Uses a yes up; None exactly once, and only for the call it was given for."""
+        return await self._tell("POST", f"/v1/approvals/{request.approval_id}/consume", request)
+
+    async def _tell(self, method: str, target: str, record: Record | None = None) -> ErrorInfo | None:
+        body = (record.model_dump_json(by_alias=True, exclude_none=True).encode(),) if record is not None else ()
+        async with self._short_calls:
+            answer = await self._plain(method, target, body, ERROR_BODY_MAX_BYTES, 30.0)
+        return answer if isinstance(answer, ErrorInfo) else None
 
     async def _plain(
         self, method: str, target: str, data: Body, max_bytes: int, patience_seconds: float

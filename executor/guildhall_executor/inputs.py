@@ -7,7 +7,7 @@ results, the clock and the number of the last event.
 from typing import Annotated, Final, Literal
 
 from guildhall_contracts import limits
-from guildhall_contracts.base import OpId, Record, Timestamp
+from guildhall_contracts.base import ArgumentsText, OpId, Record, Sha256, Timestamp
 from guildhall_contracts.errors import ErrorInfo
 from guildhall_contracts.external import ExternalTool
 from guildhall_contracts.intervention import ItemId
@@ -54,16 +54,6 @@ class ToolEnded(Record):
     result: ToolResult
 
 
-class CodeCalled(Record):
-    """Code that runs as operation `op` called a tool, its call number `id`; it waits for the answer."""
-
-    kind: Literal["code_called"] = "code_called"
-    op: OpId
-    id: int = Field(ge=1, le=limits.CODE_CALLS_MAX_COUNT)
-    tool: str = Field(max_length=128)
-    arguments: str = Field(max_length=limits.TOOL_ARGUMENTS_MAX_BYTES)
-
-
 class Interrupted(Record):
     """A person interrupted (`intent`), or cancelled the Run. `item` makes a second delivery harmless."""
 
@@ -74,8 +64,47 @@ class Interrupted(Record):
     author: str = Field("", max_length=256)
 
 
+class Answered(Record):
+    """A person answered a question. `item` makes a second delivery harmless."""
+
+    kind: Literal["answered"] = "answered"
+    item: ItemId
+    question_id: ItemId
+    text: str = Field(max_length=16_384)
+    author: str = Field("", max_length=256)
+
+
+class Decided(Record):
+    """A person decided on an approval. `item` makes a second delivery harmless."""
+
+    kind: Literal["decided"] = "decided"
+    item: ItemId
+    approval_id: ItemId
+    arguments_hash: Sha256
+    decision: Literal["approve", "deny"]
+    author: str = Field("", max_length=256)
+
+
+class AskFailed(Record):
+    """The question or approval of operation `op` could not be put to people."""
+
+    kind: Literal["ask_failed"] = "ask_failed"
+    op: OpId
+    error: ErrorInfo
+
+
+class CodeCalled(Record):
+    """Code that runs as operation `op` called a tool, its call number `id`; it waits for the answer."""
+
+    kind: Literal["code_called"] = "code_called"
+    op: OpId
+    id: int = Field(ge=1, le=limits.CODE_CALLS_MAX_COUNT)
+    tool: str = Field(max_length=200)
+    arguments: ArgumentsText
+
+
 class Tick(Record):
-    """Time has passed; the loop looks at the seconds budget."""
+    """Time has passed; the loop looks at what ends by the clock."""
 
     kind: Literal["tick"] = "tick"
 
@@ -95,7 +124,19 @@ class ChangesTaken(Record):
 
 
 AnyInput = Annotated[
-    Began | Resumed | Replied | ReplyFailed | ToolEnded | CodeCalled | Interrupted | Tick | Broken | ChangesTaken,
+    Began
+    | Resumed
+    | Replied
+    | ReplyFailed
+    | ToolEnded
+    | Interrupted
+    | Answered
+    | Decided
+    | AskFailed
+    | CodeCalled
+    | Tick
+    | Broken
+    | ChangesTaken,
     Field(discriminator="kind"),
 ]
 

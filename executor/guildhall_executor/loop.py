@@ -3,20 +3,22 @@
 No I/O, clock or randomness may be imported here or below; time and numbers come in with the input.
 """
 
-from guildhall_executor import budget, calls, codecalls, ending, opening, people, replies
+from guildhall_executor import budget, calls, codecalls, ending, opening, people, replies, waits
 from guildhall_executor.draft import Draft
 from guildhall_executor.effects import Effect
 from guildhall_executor.inputs import (
+    Answered,
+    AskFailed,
     At,
     Began,
     Broken,
     ChangesTaken,
     CodeCalled,
+    Decided,
     Interrupted,
     Replied,
     ReplyFailed,
     Resumed,
-    Tick,
     ToolEnded,
 )
 from guildhall_executor.state import State
@@ -27,6 +29,7 @@ def step(state: State, at: At) -> tuple[State, tuple[Effect, ...]]:
     draft = Draft(state, at)
     _take(draft)
     budget.look_at_the_clock(draft)
+    waits.look_at_the_clock(draft)
     while (op := draft.next_awake()) is not None:
         if draft.is_at_work(op):
             _go_on(draft, op)
@@ -60,11 +63,23 @@ def _take(draft: Draft) -> None:
             calls.take_result(draft, op, result)
         case CodeCalled() as called:
             codecalls.take(draft, called)
-        case Interrupted() as interrupt:
-            people.interrupt(draft, interrupt)
         case Broken(error=error, reason=reason):
             ending.fail(draft, error, reason)
         case ChangesTaken():
             ending.seal(draft)
-        case Tick():
+        case _:
+            _take_from_people(draft)
+
+
+def _take_from_people(draft: Draft) -> None:
+    match draft.at.input:
+        case Interrupted() as interrupt:
+            people.interrupt(draft, interrupt)
+        case Answered() as answer:
+            waits.answered(draft, answer)
+        case Decided() as decision:
+            waits.decided(draft, decision)
+        case AskFailed() as failure:
+            waits.ask_failed(draft, failure)
+        case _:  # a Tick: what ends by the clock is looked at after every input
             pass

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from guildhall_contracts.errors import ErrorInfo
 from guildhall_contracts.model_api import MailboxItem, MailboxPage
 
-from guildhall_executor.inputs import Interrupted
+from guildhall_executor.inputs import Answered, AnyInput, Decided, Interrupted
 
 RETRY_FIRST_SECONDS: Final = 0.5
 
@@ -16,14 +16,26 @@ class Pages(Protocol):
     async def mailbox(self, cursor: str, wait_seconds: int) -> MailboxPage | ErrorInfo: ...
 
 
-def interruptions(page: MailboxPage) -> list[Interrupted]:
-    """The items that concern the loop; answers and approvals have no tool here that waits for them yet."""
-    return [found for item in page.items if (found := _interruption(item)) is not None]
+def acts(page: MailboxPage) -> list[AnyInput]:
+    """What people did, in the order they did it."""
+    return [found for item in page.items if (found := _act(item)) is not None]
 
 
-def _interruption(item: MailboxItem) -> Interrupted | None:
+def _act(item: MailboxItem) -> AnyInput | None:
     if item.cancel:
         return Interrupted(item=item.id, intent="cancel", author=item.author)
+    if item.answer is not None:
+        answer = item.answer
+        return Answered(item=item.id, question_id=answer.question_id, text=answer.text, author=item.author)
+    if item.approval is not None:
+        decision = item.approval
+        return Decided(
+            item=item.id,
+            approval_id=decision.approval_id,
+            arguments_hash=decision.arguments_hash,
+            decision=decision.decision,
+            author=decision.author or item.author,
+        )
     if item.interrupt is None:
         return None
     return Interrupted(item=item.id, intent=item.interrupt.intent, message=item.interrupt.message, author=item.author)

@@ -8,7 +8,7 @@ from guildhall_contracts.errors import error_info
 from guildhall_contracts.events import ErrorRaised, ModelFinished, RoleStarted, RunStarted
 from guildhall_contracts.external import ExternalTool
 
-from guildhall_executor import calls, codecalls, ending, prompt, replies
+from guildhall_executor import calls, codecalls, ending, prompt, replies, waits
 from guildhall_executor.draft import TASK_OP, Draft
 from guildhall_executor.emit import event_text
 from guildhall_executor.roster import equipped, listed_external
@@ -91,6 +91,7 @@ def resume(draft: Draft) -> None:
     _run_started(draft, max(draft.at.seq, 1))
     for invocation in tuple(draft.state.roles.values()):
         _take_up(draft, invocation)
+    waits.take_up(draft)
 
 
 def _take_up(draft: Draft, invocation: RoleRun) -> None:

@@ -2,21 +2,36 @@
 
 import asyncio
 import contextlib
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from guildhall_contracts import limits
-from guildhall_contracts.errors import error_info
+from guildhall_contracts.errors import ErrorInfo, error_info
 from guildhall_contracts.events import Event, KnownEvent
 from guildhall_contracts.model_api import MailboxPage
+from guildhall_contracts.policy import is_external
 
-from guildhall_executor import emit, isolation, mailbox
+from guildhall_executor import asks, emit, isolation, mailbox
+from guildhall_executor import clock as clocks
+from guildhall_executor.alarm import Alarm
 from guildhall_executor.code.session import CodeSession
-from guildhall_executor.effects import AnswerCode, CallModel, Effect, Emit, RunTool, Seal, StopWork, TakeChanges
+from guildhall_executor.effects import (
+    AnswerCode,
+    AskApproval,
+    AskPerson,
+    CallModel,
+    Effect,
+    Emit,
+    RunTool,
+    Seal,
+    StopWork,
+    TakeChanges,
+    Withdraw,
+)
 from guildhall_executor.gateway import Gateway
-from guildhall_executor.inputs import AnyInput, At, Broken, ChangesTaken, Tick, ToolEnded
+from guildhall_executor.inputs import AnyInput, AskFailed, At, Broken, ChangesTaken, Tick, ToolEnded
 from guildhall_executor.journal import Journal
 from guildhall_executor.loop import step
 from guildhall_executor.places import Patience
@@ -63,6 +78,7 @@ class Performer:
         self._tools = asyncio.Semaphore(limits.TOOLS_AT_ONCE_MAX_COUNT)
         self._look: asyncio.Task[None] | None = None
         self._others: list[asyncio.Task[None]] = []
+        self._alarm = Alarm(clock.age_milliseconds, lambda: self.put(Tick()))
         self._mailbox: asyncio.Task[None] | None = None
         self._resent: tuple[int, float] = (0, float("-inf"))
         self._page_came = asyncio.Event()
@@ -81,13 +97,14 @@ class Performer:
     async def run(self, first: AnyInput) -> Seal:
         """Raises OSError when the journal cannot be written; everything else ends in a Seal."""
         self.start_mailbox()
-        self._others = [self._start(self._watch_isolation), self._start(self._watch_the_clock)]
+        self._others = [self._start(self._watch_isolation)]
         self.put(first)
         try:
             while self.sealed is None:
                 self._take(await self._inbox.get())
         finally:
             await _stop(*self._others, *self._running.values(), self._look)
+            self._alarm.stop()
             await self._code.close()
         return self.sealed
 
@@ -106,6 +123,7 @@ class Performer:
             self._journal.write_events(events)
         for effect in effects:
             self._perform(effect)
+        self._alarm.set(clocks.due_milliseconds(self.state))
 
     def _perform(self, effect: Effect) -> None:
         match effect:
@@ -115,10 +133,17 @@ class Performer:
                 self._begin(effect.op, partial(self._run_tool, effect))
             case AnswerCode():
                 self._code.answer(effect)
+            case AskPerson():
+                self._begin(effect.op, partial(self._put, effect.op, partial(self._gateway.ask_person, effect.item)))
+            case AskApproval():
+                ask = partial(self._gateway.ask_approval, effect.request)
+                self._begin(effect.op, partial(self._put, effect.op, ask))
+            case Withdraw():
+                self._cancel(effect.op)
+                self._others.append(self._start(partial(self._withdraw, effect.question_id)))
             case StopWork(op=op):
                 for running in [op] if op is not None else list(self._running):
-                    if running in self._running:
-                        self._running[running].cancel()
+                    self._cancel(running)
             case TakeChanges():
                 self._others.append(self._start(self._take_last_look))
             case Seal():
@@ -130,7 +155,15 @@ class Performer:
         """Work of one operation, which StopWork can name; it is forgotten when it is over."""
         task = self._start(work)
         self._running[op] = task
-        task.add_done_callback(lambda _: self._running.pop(op, None))
+        task.add_done_callback(lambda ended: self._forget(op, ended))
+
+    def _forget(self, op: str, ended: asyncio.Task[None]) -> None:
+        if self._running.get(op) is ended:
+            del self._running[op]
+
+    def _cancel(self, op: str) -> None:
+        if op in self._running:
+            self._running[op].cancel()
 
     def _start(self, work: Job) -> asyncio.Task[None]:
         return asyncio.create_task(self._guarded(work))
@@ -159,11 +192,25 @@ class Performer:
     async def _run_tool(self, effect: RunTool) -> None:
         room = contextlib.nullcontext() if effect.tool == "run_code" else self._tools  # code waits for other tools
         async with room:
+            if effect.approval is not None and not is_external(effect.tool):
+                refusal = await asks.use_up(self._gateway, effect.approval)
+                if refusal is not None:
+                    self.put(ToolEnded(op=effect.op, result=refusal))
+                    return
             ended = await self._answer(self._work.run_tool(effect))
         lost = isinstance(ended, ToolEnded) and ended.result.error_code == "workshop_lost"
         idle = self._look is None or self._look.done()
         if effect.writes and idle and not lost and self._work.look_is_due:
             self._look = self._start(partial(self._work.look_at_changes, self._patience.changes_last_seconds))
+
+    async def _put(self, op: str, ask: Callable[[], Awaitable[ErrorInfo | None]]) -> None:
+        failure = await asks.until_taken(ask, self._patience.mailbox_retry_max_seconds)
+        if failure is not None:
+            self.put(AskFailed(op=op, error=failure))
+
+    async def _withdraw(self, question_id: str) -> None:
+        """Once and no more: a question that stays open at the gateway ends there by its own time."""
+        await self._gateway.withdraw(question_id)
 
     async def _take_last_look(self) -> None:
         """The final change set; whatever comes of it, the Run goes on to its end."""
@@ -192,14 +239,6 @@ class Performer:
         )
         self.put(Broken(error=error_info("internal", message), reason="IsolationNotEnforced"))
 
-    async def _watch_the_clock(self) -> None:
-        limit = self.state.roster.snapshot.budget.seconds
-        if limit is None:
-            return
-        for due in (limit * 800, limit * 1_000):
-            await asyncio.sleep(max(due - self._clock.age_milliseconds(), 0) / 1_000 + 0.01)
-            self.put(Tick())
-
     def start_mailbox(self) -> None:
         slowest = self._patience.mailbox_retry_max_seconds
         follow = partial(mailbox.follow, self._gateway, self._on_page, self._mailbox_wait, slowest)
@@ -213,7 +252,7 @@ class Performer:
     def _on_page(self, page: MailboxPage) -> None:
         self._journal.acknowledge(page.stored_seq)
         self._page_came.set()
-        for item in mailbox.interruptions(page):
+        for item in mailbox.acts(page):
             self.put(item)
         now = asyncio.get_running_loop().time()
         wanted = page.resend_from

@@ -7,7 +7,7 @@ from guildhall_contracts.errors import ErrorInfo, error_info
 from guildhall_contracts.events import CallHead, ErrorRaised, ModelFinished, ModelStarted
 from guildhall_contracts.model_api import ModelReply
 
-from guildhall_executor import budget, compaction, delegation, ending, messages, prompt
+from guildhall_executor import budget, calls, compaction, delegation, ending, inquiries, messages, people, prompt, stops
 from guildhall_executor.draft import Draft
 from guildhall_executor.effects import CallModel
 from guildhall_executor.emit import bounded_error, event_text
@@ -20,13 +20,11 @@ CUT_REPLIES_MAX_COUNT: Final = 2
 
 def ask(draft: Draft, op: OpId) -> None:
     """One more step of a role, if the budgets allow it."""
-    if not budget.take_step(draft, op):
+    if stops.holds(draft, op) or not budget.take_step(draft, op):
         return
-    for text in draft.state.redirects:
-        draft.say(op, prompt.redirect_message(text))
-    draft.change(redirects=(), model_calls=draft.state.model_calls + 1)
+    people.hand_over(draft, op)
     compaction.keep_within_bounds(draft, op)
-    call(draft, op, f"c{draft.state.model_calls}")
+    call(draft, op, draft.next_call_id())
 
 
 def call(draft: Draft, op: OpId, call_id: str) -> None:
@@ -54,10 +52,14 @@ def call(draft: Draft, op: OpId, call_id: str) -> None:
 
 
 def take_failure(draft: Draft, call_id: str, error: ErrorInfo) -> None:
-    """A call that failed for good. A full context is shortened and asked again; everything else ends the Run.
+    """A call that failed for good. A full context is shortened and asked again, about a spent budget a person is asked.
 
     The gateway cuts the calls of a cancelled Run before its mailbox can say why: that is a cancel, not a failure.
     """
+    inquiry = inquiries.of_call(draft, call_id)
+    if inquiry is not None:
+        inquiries.take_failure(draft, inquiry, error)
+        return
     invocation = draft.state.asking(call_id)
     if invocation is None or invocation.wait is None:
         return
@@ -69,6 +71,9 @@ def take_failure(draft: Draft, call_id: str, error: ErrorInfo) -> None:
     if error.kind == "context_overflow":
         if not compaction.shorten(draft, op):
             _gave_up(draft, op, error)
+    elif stops.is_soft(draft, error):
+        budget.give_back_step(draft, op)
+        stops.ask(draft, op, failed_with)
     elif error.kind == "interrupted":
         ending.cancel(draft, "")
     else:
@@ -77,6 +82,10 @@ def take_failure(draft: Draft, call_id: str, error: ErrorInfo) -> None:
 
 def take(draft: Draft, reply: ModelReply) -> None:
     """A reply to a call that is waited for; any other is ignored."""
+    inquiry = inquiries.of_call(draft, reply.call_id)
+    if inquiry is not None:
+        inquiries.take(draft, inquiry, reply)
+        return
     invocation = draft.state.asking(reply.call_id)
     if invocation is None or invocation.wait is None:
         return
@@ -128,9 +137,10 @@ def with_distinct_ids(reply: ModelReply) -> ModelReply:
 
 def _sound(draft: Draft, op: OpId, reply: ModelReply) -> None:
     draft.say(op, messages.assistant(reply))
-    calls = tuple(OpenCall(f"{reply.call_id}.{place}", one) for place, one in enumerate(reply.tool_calls))
-    draft.change_role(op, empty_replies=0, cut_replies=0, compactions=0, delegated_in_reply=0, calls=calls)
-    if not calls:
+    asked = tuple(OpenCall(f"{reply.call_id}.{place}", one) for place, one in enumerate(reply.tool_calls))
+    draft.change_role(op, empty_replies=0, cut_replies=0, compactions=0, delegated_in_reply=0)
+    calls.take_on(draft, op, asked)
+    if not asked:
         delegation.finish_role(draft, op, reply.text)
 
 

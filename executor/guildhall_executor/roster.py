@@ -9,7 +9,7 @@ from guildhall_contracts import limits
 from guildhall_contracts.events import RoleFace
 from guildhall_contracts.external import ExternalTool
 from guildhall_contracts.guild import Role, guild_problems
-from guildhall_contracts.policy import CallContext, ToolPolicy, is_external, may_execute
+from guildhall_contracts.policy import is_external
 from guildhall_contracts.snapshot import RunSnapshot
 
 from guildhall_executor import prompt
@@ -39,12 +39,6 @@ class Roster:
     members: Mapping[str, Member]
     faces: tuple[RoleFace, ...]
     external: External = field(default_factory=dict)
-
-    def may(self, tool: str) -> bool:
-        """Policy at call time, for a tool the role lists; nothing is approved here, so what needs that is refused."""
-        policy: ToolPolicy | None = self.snapshot.policies.get(tool)
-        context = CallContext(private=self.snapshot.private, interactive=self.snapshot.mode == "interactive")
-        return may_execute(policy, context)
 
 
 def snapshot_problems(snapshot: RunSnapshot) -> list[str]:

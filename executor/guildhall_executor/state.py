@@ -6,31 +6,45 @@ reply; several can be open at once.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from guildhall_contracts.base import OpId
 from guildhall_contracts.errors import ErrorInfo
 from guildhall_contracts.events import PlanItem
 from guildhall_contracts.model_api import ToolCall
+from guildhall_contracts.policy import CallContext, ToolPolicy, may_execute, needs_approval
 
 from guildhall_executor.messages import Message
 from guildhall_executor.rights import Ceiling, Toolset
 from guildhall_executor.roster import Roster
 
-Stage = Literal["new", "queued", "running", "delegated", "done"]
+Stage = Literal["new", "approving", "approved", "queued", "running", "delegated", "asking", "done"]
+FOR_PEOPLE: Final = frozenset({"approving", "asking"})
+"""Stages in which a call waits for a person."""
+
+
+@dataclass(frozen=True, slots=True)
+class PersonWait:
+    """Until when a person is waited for: by the Run's age while the executor lives, by the date across attempts."""
+
+    expires_at: str
+    until_milliseconds: int
 
 
 @dataclass(frozen=True, slots=True)
 class OpenCall:
     """One call of a role's last reply, kept until every call of that reply has its result.
 
-    `new` waits for its turn, `queued` for the workspace, `running` for a tool, `delegated` for another role.
+    `new` waits for its turn, `approving` and `asking` for a person, `queued` for the workspace, `running` for a tool,
+    `delegated` for another role. `approved` waits for its turn with a yes in hand.
     """
 
     id: str  # unique in the Run: the model call's id and the place in its reply
     call: ToolCall
     stage: Stage = "new"
     op: str = ""  # the operation it waits for
+    approval: str = ""  # the id of its approval, once one was asked for
+    person: PersonWait | None = None
     code: str = ""  # the operation of the code that made this call; empty for a call of the reply itself
     number: int = 0  # of the call within that code
     result: Message | None = None  # set exactly when `done`
@@ -40,6 +54,14 @@ class OpenCall:
 class ModelWait:
     call_id: str
     op: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A message for a role's next model call. `op`: the interrupt that is answered when it is taken in."""
+
+    message: Message
+    op: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +79,41 @@ class RoleRun:
     calls: tuple[OpenCall, ...] = ()
     inner: tuple[OpenCall, ...] = ()  # calls made by code of this role; each is answered to its code
     wait: ModelWait | None = None
+    notes: tuple[Note, ...] = ()
     steps: int = 0
     delegated_in_reply: int = 0
     empty_replies: int = 0
     cut_replies: int = 0
     compactions: int = 0  # in a row, without a reply between them
+
+    @property
+    def all_calls(self) -> tuple[OpenCall, ...]:
+        return (*self.calls, *self.inner) if self.inner else self.calls
+
+
+@dataclass(frozen=True, slots=True)
+class Inquiry:
+    """A person's question to a role at work, answered by a model call beside it from the history as it was then."""
+
+    op: str
+    role_op: str
+    role: str
+    message: str
+    history: tuple[Message, ...]
+    tools: bytes
+    wait: ModelWait
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """The Run stands at its own budget; a person is asked whether to go on. No model call is begun meanwhile."""
+
+    op: str
+    role: str
+    text: str
+    person: PersonWait
+    error: ErrorInfo
+    held: tuple[OpId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +144,10 @@ class State:
     roles: dict[OpId, RoleRun] = field(default_factory=dict)  # those at work, in the order they began
     writer: str = ""  # the operation that writes to the workspace now
     queue: tuple[Queued, ...] = ()  # those that want to, in the order asked
+    inquiries: tuple[Inquiry, ...] = ()
+    stop: Stop | None = None
+    raises: int = 0  # how often a person let the Run go on past its budget
+    closed: tuple[str, ...] = ()  # the last questions that are over, for the gateway to hear of it again
     ending: Ending | None = None
     plan: tuple[PlanItem, ...] = ()
     steps: int = 0
@@ -101,7 +157,6 @@ class State:
     lost_at: int = 0  # the event number up to which operations belong to a loss that is counted
     warned: frozenset[str] = field(default=frozenset())
     items_seen: frozenset[str] = field(default=frozenset())
-    redirects: tuple[str, ...] = ()  # messages of people for the active role, not yet in its history
 
     def asking(self, call_id: str) -> RoleRun | None:
         """The invocation whose model call this is."""
@@ -113,10 +168,17 @@ class State:
     def holding(self, op: str) -> tuple[RoleRun, OpenCall] | None:
         """The open call whose operation this is, and the invocation it belongs to."""
         for invocation in self.roles.values():
-            for call in (*invocation.calls, *invocation.inner):
+            for call in invocation.all_calls:
                 if call.op == op:
                     return invocation, call
         return None
+
+    def for_people(self) -> Iterator[tuple[RoleRun, OpenCall, PersonWait]]:
+        """Every call that waits for a person."""
+        for invocation in self.roles.values():
+            for call in invocation.all_calls:
+                if call.person is not None and call.stage in FOR_PEOPLE:
+                    yield invocation, call, call.person
 
     @property
     def active(self) -> RoleRun | None:
@@ -126,3 +188,19 @@ class State:
     def from_leaves(self) -> Iterator[RoleRun]:
         """Every invocation, those that were called before those that called them."""
         return reversed(self.roles.values())
+
+    def policy_of(self, tool: str) -> ToolPolicy | None:
+        """The policy of a tool in this Run; None for a name nobody knows."""
+        return self.roster.snapshot.policies.get(tool)
+
+    def may(self, tool: str, *, approved: bool = False) -> bool:
+        """Policy at call time. A yes counts only where a person can be there to give it."""
+        snapshot = self.roster.snapshot
+        interactive = snapshot.mode == "interactive"
+        context = CallContext(approved=approved and interactive, private=snapshot.private, interactive=interactive)
+        return may_execute(self.policy_of(tool), context)
+
+    def asks_first(self, tool: str) -> bool:
+        """Whether a person is asked before each call of the tool."""
+        policy = self.policy_of(tool)
+        return policy is not None and needs_approval(policy)

@@ -6,6 +6,7 @@ from typing import Any, Final
 from guildhall_contracts.policy import HANDLER_TOOLS
 
 from guildhall_executor.tools.arguments import Arguments, parameters
+from guildhall_executor.tools.ask_human import AskHuman
 from guildhall_executor.tools.code import DESCRIPTION as CODE_DESCRIPTION
 from guildhall_executor.tools.code import RunCode
 from guildhall_executor.tools.delegate import Delegate
@@ -35,14 +36,22 @@ CATALOG: Final[dict[str, Tool]] = {
     ),
     "run_code": Tool(CODE_DESCRIPTION, RunCode),
     "update_plan": Tool("Replace the plan of this Run, which people watch.", UpdatePlan),
-    "delegate": Tool("Give work to another role and wait for its summary.", Delegate),
+    "delegate": Tool(
+        "Give work to another role and get its summary. Several in one reply work side by side, on one workspace.",
+        Delegate,
+    ),
+    "ask_human": Tool(
+        "Ask the person who watches this Run, and wait for the answer. An answer tells you what they want; it does not "
+        "permit a tool call that needs an approval.",
+        AskHuman,
+    ),
     "finish": Tool("End your work and hand over its result. Call it alone, when you are done.", Finish),
 }
 
-OWN_OPERATIONS: Final = frozenset({"update_plan", "delegate", "finish"})
+OWN_OPERATIONS: Final = frozenset({"update_plan", "delegate", "ask_human", "finish"})
 """Tools the loop itself performs; they have operations of their own and write no `tool.*` events."""
 
-NOT_FROM_CODE: Final = OWN_OPERATIONS | HANDLER_TOOLS | {"run_code", "ask_human"}
+NOT_FROM_CODE: Final = OWN_OPERATIONS | HANDLER_TOOLS | {"run_code"}
 """Code works on data: it ends, asks and starts nothing, and runs no code."""
 
 

@@ -94,3 +94,32 @@ def test_budgets_resolve_field_by_field() -> None:
     )
     mixed = resolved_budget(Budget(steps=5), Budget(steps=7, tokens=9, cost_micro_usd=0))
     assert mixed == Budget(steps=5, tokens=9, cost_micro_usd=0, seconds=limits.BUDGET_DEFAULT_SECONDS)
+
+
+def chain(*first_delegates: str) -> GuildSpec:
+    return spec(
+        role(tools=["read_file", "delegate"], delegates=list(first_delegates)),
+        role("middle", tools=["read_file", "delegate"], delegates=["worker"]),
+        role("worker", tools=["read_file", "write_file"]),
+    )
+
+
+def test_a_tool_that_no_chain_of_callers_grants_is_a_problem() -> None:
+    (problem,) = guild_problems(chain("middle"))
+    assert problem == (
+        "role 'worker': no chain of callers grants it the tool 'write_file'; "
+        "let lead hold it, or name 'worker' among its delegates"
+    )
+    assert guild_problems(chain("middle", "worker")) == []
+
+
+def test_a_role_nobody_calls_and_a_handlers_delegate_are_no_problem() -> None:
+    unused = role("unused", tools=["write_file"])
+    assert guild_problems(spec(role(), unused)) == []
+    handler = role("watcher", handler={"on": "loop"}, tools=["delegate"], delegates=["unused"])
+    assert guild_problems(spec(role(), handler, unused)) == []
+
+
+def test_mutual_delegates_are_no_endless_search() -> None:
+    pair = [role(tools=["delegate"], delegates=["b"]), role("b", tools=["delegate", "run_shell"], delegates=["lead"])]
+    assert guild_problems(spec(*pair)) == []

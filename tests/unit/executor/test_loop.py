@@ -141,11 +141,18 @@ def test_a_bad_call_is_refused_told_and_seen(name: str) -> None:
     assert control.tools_run == ["read_file"]
 
 
+NOBODY_THERE = {"effect": "write", "approval": True, "allowedInPrivate": True, "allowedWithoutUserPresent": True}
+
+
 def test_policy_is_asked_when_the_call_is_made() -> None:
     guild = SOLO | {"tools": {"run_shell": {"effect": "write", "approval": True, "allowedInPrivate": True}}}
     story = Story(snapshot(guild)).reply("", call("run_shell", {"command": "ls"}))
     assert story.tools_run == []
-    assert story.last("tool.finished").error_code == "tool_denied"
+    assert story.last("approval.requested").tool == "run_shell"
+    alone = Story(snapshot(SOLO | {"tools": {"run_shell": NOBODY_THERE}}, mode="scheduled"))
+    alone.reply("", call("run_shell", {"command": "ls"}))
+    assert alone.tools_run == []
+    assert alone.last("tool.finished").error_code == "tool_denied"
     control = Story(snapshot(SOLO)).reply("", call("run_shell", {"command": "ls"}))
     assert control.tools_run == ["run_shell"]
 
@@ -445,12 +452,6 @@ def test_a_redirect_enters_the_next_request_once() -> None:
     assert shown.content[0].origin == "person"  # type: ignore[union-attr]
     story.reply("", call("list_files")).result()
     assert sum("use tabs" in str(m) for m in story.messages) == 1
-
-
-def test_an_inquiry_is_refused_and_the_run_goes_on() -> None:
-    story = solo().interrupt("inquire", message="how far?")
-    assert story.last("interrupt.answered").outcome == "error"
-    assert story.reply("", call("list_files")).tools_run == ["list_files"]
 
 
 def test_lost_isolation_ends_the_run_with_its_reason() -> None:

@@ -17,6 +17,7 @@ from guildhall_contracts.model_api import MailboxItem, MailboxPage, ToolSpec
 from guildhall_contracts.policy import BUILT_IN_TOOLS
 from guildhall_executor import emit, finish, isolation, mailbox
 from guildhall_executor.effects import Seal
+from guildhall_executor.inputs import Answered, Decided, Interrupted
 from guildhall_executor.pace import HELD_MAX_CHARS, PIECES_PER_CALL_MAX_COUNT, Pace
 from guildhall_executor.tools.arguments import BadArguments, check
 from guildhall_executor.tools.catalog import CATALOG, tool_spec
@@ -213,10 +214,13 @@ def test_items_become_inputs_and_others_are_left() -> None:
         MailboxItem.model_validate({"id": "c", "answer": {"questionId": "q", "text": "yes, approved"}}),
         MailboxItem(id="d"),
     ]
-    found = mailbox.interruptions(MailboxPage(cursor="1", items=items))
-    assert [(item.item, item.intent, item.author) for item in found] == [
-        ("a", "cancel", "ann"),
-        ("b", "redirect", "bob"),
+    decision = {"approvalId": "a-o9", "argumentsHash": "0" * 64, "decision": "deny", "author": "cleo"}
+    items.append(MailboxItem.model_validate({"id": "e", "approval": decision}))
+    assert mailbox.acts(MailboxPage(cursor="1", items=items)) == [
+        Interrupted(item="a", intent="cancel", author="ann"),
+        Interrupted(item="b", intent="redirect", message="m", author="bob"),
+        Answered(item="c", question_id="q", text="yes, approved"),
+        Decided(item="e", approval_id="a-o9", arguments_hash="0" * 64, decision="deny", author="cleo"),
     ]
 
 
