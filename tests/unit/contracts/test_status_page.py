@@ -9,6 +9,7 @@ from guildhall_contracts.conditions import RETRYABLE_REASONS, ConditionType, Pha
 from guildhall_contracts.guild import GuildStatus
 from guildhall_contracts.intervention import InterventionStatus
 from guildhall_contracts.run import RunStatus
+from guildhall_contracts.schedule import RunScheduleStatus, ScheduleReason
 
 PAGE = (Path(__file__).resolve().parents[3] / "docs" / "status.md").read_text()
 
@@ -39,7 +40,12 @@ def test_every_field_has_its_one_writer() -> None:
     rows = _table("Who writes what")
     fields = [(kind, field) for kind, field, _ in rows]
     assert len(fields) == len(set(fields))
-    kinds: dict[str, type[Record]] = {"Run": RunStatus, "Guild": GuildStatus, "Intervention": InterventionStatus}
+    kinds: dict[str, type[Record]] = {
+        "Run": RunStatus,
+        "Guild": GuildStatus,
+        "RunSchedule": RunScheduleStatus,
+        "Intervention": InterventionStatus,
+    }
     assert set(fields) == {
         (kind, info.alias or name) for kind, model in kinds.items() for name, info in model.model_fields.items()
     }
@@ -61,3 +67,9 @@ def test_the_writers_are_those_admission_lets_write() -> None:
 def test_the_reasons_that_allow_another_attempt_are_named() -> None:
     section = PAGE.split("\n## Attempts\n", 1)[1].split("\n## ", 1)[0]
     assert set(re.findall(r"`(\w+)`", section)) & set(get_args(Reason)) == RETRYABLE_REASONS
+
+
+def test_every_reason_of_a_schedule_is_explained() -> None:
+    page = (Path(__file__).resolve().parents[3] / "docs/schedules.md").read_text()
+    explained = re.findall(r"^\| `(\w+)` \|", page.split("| reason | meaning |")[1], re.MULTILINE)
+    assert set(explained) == set(get_args(ScheduleReason))
