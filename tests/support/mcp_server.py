@@ -82,7 +82,9 @@ class _Server(uvicorn.Server):
 
 
 @contextlib.asynccontextmanager
-async def mcp_server(app: Asgi | None = None, port: int = 0, **fields: Any) -> AsyncIterator[Running]:
+async def mcp_server(
+    app: Asgi | None = None, port: int = 0, *, lifespan: bool = False, **fields: Any
+) -> AsyncIterator[Running]:
     """The server, or another ASGI app in its place, until the context ends."""
     told = Told()
     running = Running(told, **fields)
@@ -90,7 +92,7 @@ async def mcp_server(app: Asgi | None = None, port: int = 0, **fields: Any) -> A
     inner: Any = app or running.made.streamable_http_app()
     settings = uvicorn.Config(
         running.around(inner), host="127.0.0.1", port=port, log_config=None, timeout_graceful_shutdown=1,
-        lifespan="on" if app is None else "off",
+        lifespan="on" if app is None or lifespan else "off",
     )  # fmt: skip
     running.server = _Server(settings)
     serving = asyncio.create_task(running.server.serve())

@@ -16,6 +16,7 @@ from guildhall_contracts.visible import visible
 PARTS_MAX_COUNT: Final = 64
 LINKS_MAX_CHARS: Final = 300
 ITEMS_MAX_COUNT: Final = 10_000
+NUMBER_MAX_BITS: Final = 256
 
 
 def label_of(connection: str, part: str) -> str:
@@ -82,6 +83,8 @@ def _plain(value: Any, depth: int, left: list[int]) -> Any:
         return [_plain(item, depth + 1, left) for item in value if left[0] >= 0]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
+    if isinstance(value, int) and value.bit_length() > NUMBER_MAX_BITS:
+        return "(a number left out)"
     return value if value is None or isinstance(value, bool | int | float | str) else str(value)[:LINKS_MAX_CHARS]
 
 

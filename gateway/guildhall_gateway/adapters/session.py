@@ -6,6 +6,7 @@ session, only when it is certain that the server did not take it.
 
 import asyncio
 import contextlib
+import json
 import ssl
 from typing import Any, Final
 
@@ -34,6 +35,7 @@ PAGES_MAX_COUNT: Final = 8
 OK: Final = 200
 CLOSE_MAX_SECONDS: Final = 3.0
 SAID_MAX_CHARS: Final = 500
+TOKEN_MARK: Final = "(token left out)"  # noqa: S105  what stands in its place
 _OURS: Final = frozenset({CONNECTION_CLOSED, INVALID_REQUEST, PARSE_ERROR, REQUEST_TIMEOUT})
 """Errors the package makes when no answer came; any other one is the server's own answer to the call."""
 _US: Final = Implementation(name="guildhall", version="1")
@@ -114,7 +116,7 @@ class Session:
             async with asyncio.timeout(2 * self._times.connect):
                 for _ in range(PAGES_MAX_COUNT):
                     page = await self._live().session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-                    found += [_found(tool) for tool in page.tools]
+                    found += [self._found(tool) for tool in page.tools]
                     cursor = page.next_cursor
                     if not cursor or len(found) > limits.CONNECTION_TOOLS_MAX_COUNT:
                         break
@@ -129,10 +131,10 @@ class Session:
                 result = await self._live().call_tool(
                     tool, arguments, read_timeout_seconds=self._times.call, meta=_meta(call_id)
                 )
-            plain = result.model_dump(mode="json", by_alias=True)
+            plain = self._without_token(result.model_dump(mode="json", by_alias=True))
         except Exception as error:
             if isinstance(error, MCPError) and error.code not in _OURS and self._status == OK:
-                return Said([{"type": "text", "text": error.message}], None, is_error=True)
+                return Said([{"type": "text", "text": self._without_token(error.message)}], None, is_error=True)
             unsent = self._transport is not None and call_id in self._transport.unsent
             raise self._problem(error, taken=not unsent) from error
         return Said(plain.get("content") or [], plain.get("structuredContent"), bool(plain.get("isError")))
@@ -151,7 +153,18 @@ class Session:
             return error
         failure = self._transport.failure if self._transport else None
         reason, message = explained(error, failure or self._failure, self._status)
-        return Problem(reason, message, taken=taken)
+        return Problem(reason, self._without_token(message), taken=taken)
+
+    def _without_token(self, value: Any) -> Any:
+        """A value but for our own token: a server that says it back does not get it into a context or a log."""
+        token = json.dumps(self._target.token)[1:-1]
+        text = json.dumps(value)
+        return json.loads(text.replace(token, TOKEN_MARK)) if token and token in text else value
+
+    def _found(self, tool: Any) -> Found:
+        hints = tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True) if tool.annotations else {}
+        said = self._without_token([tool.name, tool.description or "", tool.input_schema, hints])
+        return Found(*said)
 
 
 def explained(error: BaseException, behind: BaseException | None, status: int) -> tuple[ConnectionReason, str]:
@@ -191,8 +204,3 @@ async def _taken_as_it_is(*_: Any) -> None:
 def _meta(call_id: str) -> RequestParamsMeta:
     """Lets our transport tell calls apart, and a server that cares refuse a second one."""
     return {CALL_META: call_id}  # type: ignore[typeddict-unknown-key]
-
-
-def _found(tool: Any) -> Found:
-    hints = tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True) if tool.annotations else {}
-    return Found(tool.name, tool.description or "", tool.input_schema, hints)

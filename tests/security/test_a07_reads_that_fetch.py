@@ -1,0 +1,60 @@
+"""A7: a tool that is handed an address counts as consequential, whatever its Connection or its server say of it."""
+
+from typing import Any
+
+import pytest
+from guildhall_contracts.policy import CallContext, ToolPolicy, may_execute
+from guildhall_gateway.adapters.reach import policy_of, reaches_out
+from guildhall_gateway.adapters.schema import sound_schema
+
+DECLARED = ToolPolicy(effect="read", allowed_in_private=True, allowed_without_user_present=True)
+
+
+def schema(**properties: Any) -> dict[str, Any]:
+    return sound_schema({"type": "object", "properties": properties})
+
+
+TEXT = {"type": "string"}
+URI = {"type": "string", "format": "uri"}
+HREF = {"type": "object", "properties": {"b": {"properties": {"href": TEXT}}}}
+CHOICE = {"anyOf": [{"type": "null"}, {"type": "string", "format": "url"}]}
+PART = {"type": "object", "$defs": {"P": {"properties": {"link": TEXT}}}, "properties": {"p": {"$ref": "#/$defs/P"}}}
+FETCHES: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
+    "an argument named url": ("look", "Looks.", schema(url=TEXT), {}),
+    "in camel case": ("look", "Looks.", schema(targetUrl=TEXT), {}),
+    "in capitals": ("look", "Looks.", schema(imageURLs={"type": "array", "items": TEXT}), {}),
+    "a hook": ("notify", "Tells.", schema(web_hook={"type": "string", "description": "where"}, webhook=TEXT), {}),
+    "a host": ("ping", "Pings.", schema(host=TEXT), {}),
+    "format uri": ("look", "Looks.", schema(where={"type": "string", "format": "uri"}), {}),
+    "format in a list": ("look", "Looks.", schema(a={"type": "array", "items": URI}), {}),
+    "deep inside": ("look", "Looks.", schema(a=HREF), {}),
+    "behind a choice": ("look", "Looks.", schema(a=CHOICE), {}),
+    "behind a reference": ("look", "Looks.", sound_schema(PART), {}),
+    "its name": ("fetch_page", "Gives text.", schema(q=TEXT), {}),
+    "its description": ("get", "Downloads a document from the internet.", schema(q=TEXT), {}),
+    "an argument's description": ("get", "Gives.", schema(q={"type": "string", "description": "an https address"}), {}),
+    "openWorldHint": ("get", "Gives.", schema(q=TEXT), {"openWorldHint": True}),
+    "destructiveHint": ("get", "Gives.", schema(q=TEXT), {"destructiveHint": True}),
+    "and a read-only claim": ("fetch", "Reads.", schema(url=TEXT), {"readOnlyHint": True, "openWorldHint": False}),
+}  # fmt: skip
+PLAIN: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
+    "a number": ("read_note", "The text of a note.", schema(number={"type": "integer"}), {}),
+    "a page number": ("list", "A page of notes.", schema(page={"type": "integer"}), {}),
+    "a count of links": ("count", "Counts.", schema(links={"type": "integer"}), {}),
+    "a search": ("search_notes", "Notes that have a word.", schema(query=TEXT, limit={"type": "integer"}), {}),
+}
+
+
+@pytest.mark.parametrize("tool", FETCHES.values(), ids=FETCHES.keys())
+def test_it_asks_a_person(tool: tuple[str, str, dict[str, Any], dict[str, Any]]) -> None:
+    policy = policy_of(DECLARED, reaches_out(*tool))
+    assert policy.effect == "consequential"
+    assert not may_execute(policy, CallContext(approved=False))
+    assert may_execute(policy, CallContext(approved=True))
+
+
+@pytest.mark.parametrize("tool", PLAIN.values(), ids=PLAIN.keys())
+def test_positive_control_what_fetches_nothing_stays_a_read(
+    tool: tuple[str, str, dict[str, Any], dict[str, Any]],
+) -> None:
+    assert may_execute(policy_of(DECLARED, reaches_out(*tool)), CallContext(approved=False))
