@@ -20,6 +20,10 @@ class Pace:
         self._due = now + every_seconds
         self._left = PIECES_PER_CALL_MAX_COUNT
 
+    def wait_seconds(self, now: float) -> float | None:
+        """How long until what is held is due; None when nothing is held or nothing may be told any more."""
+        return max(self._due - now, 0.0) if self._held and self._left > 0 else None
+
     def take(self, text: str, now: float) -> str:
         self._held = (self._held + text)[-HELD_MAX_CHARS:]
         if not self._held or now < self._due or self._left <= 0:

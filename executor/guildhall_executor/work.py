@@ -19,8 +19,9 @@ from guildhall_executor.code.session import CodeSession
 from guildhall_executor.effects import CallModel, RunTool
 from guildhall_executor.emit import event_text
 from guildhall_executor.inputs import AnyInput, Replied, ReplyFailed, ToolEnded
-from guildhall_executor.pace import PROGRESS_EVERY_SECONDS, TEXT_EVERY_SECONDS, Pace
+from guildhall_executor.pace import TEXT_EVERY_SECONDS, Pace
 from guildhall_executor.places import Patience
+from guildhall_executor.progress import Progress
 from guildhall_executor.tools import file, read, shell
 from guildhall_executor.tools.arguments import Arguments
 from guildhall_executor.tools.ask import Ask, WorkshopLost
@@ -100,25 +101,24 @@ class Work:
 
     async def _run(self, effect: RunTool) -> Ran:
         if isinstance(effect.arguments, RunCode):
-            progress = self._progress(effect)
-            return await self.code.run(effect, effect.arguments, lambda text: progress(text.encode("utf-8", "replace")))
+            with self._progress(effect) as progress:
+                take = progress.take
+                return await self.code.run(
+                    effect, effect.arguments, lambda text: take(terminal_text(text.encode("utf-8", "replace")))
+                )
         if isinstance(effect.arguments, ExternalArguments):
             return await run_external(self.gateway, effect, effect.arguments)
         if not isinstance(effect.arguments, shell.RunShell):
             return await FILE_TOOLS[type(effect.arguments)](self.workshop, effect.arguments)
-        progress = self._progress(effect)
-        return await shell.run_shell(self.workshop, effect.arguments, lambda data, _skipped: progress(data))
+        with self._progress(effect) as progress:
+            on_output = progress.take
+            return await shell.run_shell(
+                self.workshop, effect.arguments, lambda data, _skipped: on_output(terminal_text(data))
+            )
 
-    def _progress(self, effect: RunTool) -> Callable[[bytes], None]:
+    def _progress(self, effect: RunTool) -> Progress:
         """Tells what a tool says while it runs."""
-        pace = Pace(PROGRESS_EVERY_SECONDS, _now())
-
-        def on_output(data: bytes) -> None:
-            piece = pace.take(terminal_text(data), _now())
-            if piece:
-                self.tell(ToolProgress, op=effect.op, role=effect.role, text=event_text(piece))
-
-        return on_output
+        return Progress(lambda text: self.tell(ToolProgress, op=effect.op, role=effect.role, text=event_text(text)))
 
     async def _with_blob(self, ran: Ran) -> ToolResult:
         """Keeps the longer text for people; if it cannot be kept, the result is as good without."""
@@ -135,6 +135,8 @@ class Work:
     async def look_at_changes(self, patience_seconds: float, *, last: bool = False) -> None:
         """Tells the change set if it differs from the one told before; a failure matters only at the `last` look."""
         self.looked_at = _now()
+        if last:
+            pass
         known = self.changes.sha256 if self.changes else None
         change = await take_changes(self.workshop, self.gateway.put_blob, patience_seconds, known)
         if isinstance(change, ErrorInfo):
