@@ -152,7 +152,10 @@ class ExecRequest(Request):
 
 
 class JobsRequest(Request):
-    """The background commands of the server's life, or one of them with its output; `stop` ends that one first."""
+    """The background commands of the server's life, or one of them with its output; `stop` ends that one first.
+
+    `stop` without `job` kills them all: the Run is over.
+    """
 
     op: Literal["jobs"] = "jobs"
     job: int | None = Field(None, ge=1, le=2**53 - 1)

@@ -27,6 +27,7 @@ from guildhall_executor.tools.arguments import Arguments
 from guildhall_executor.tools.ask import Ask, WorkshopLost
 from guildhall_executor.tools.code import RunCode
 from guildhall_executor.tools.external import ExternalArguments, run_external
+from guildhall_executor.tools.jobs import stop_all
 from guildhall_executor.tools.result import Ran, ToolResult, failed
 from guildhall_executor.tools.text import terminal_text
 
@@ -136,7 +137,7 @@ class Work:
         """Tells the change set if it differs from the one told before; a failure matters only at the `last` look."""
         self.looked_at = _now()
         if last:
-            pass
+            await stop_all(self.workshop, patience_seconds / 4)
         known = self.changes.sha256 if self.changes else None
         change = await take_changes(self.workshop, self.gateway.put_blob, patience_seconds, known)
         if isinstance(change, ErrorInfo):

@@ -1,11 +1,13 @@
 """Background commands: what runs, what it printed, and its end. What is told is the workshop's claim."""
 
+import asyncio
+import contextlib
 from typing import Final
 
 from guildhall_contracts import limits
 from guildhall_contracts.frames import ErrorReply, JobsRequest, JobsResult, JobState
 
-from guildhall_executor.tools.ask import Ask
+from guildhall_executor.tools.ask import Ask, WorkshopLost
 from guildhall_executor.tools.output import kept, with_output
 from guildhall_executor.tools.result import Ran, done, refused
 from guildhall_executor.tools.text import visible
@@ -21,6 +23,13 @@ async def look_at_jobs(ask: Ask, job: int, *, stop: bool) -> Ran:
     if isinstance(reply, ErrorReply):
         return refused(reply)
     return _list(reply.jobs) if job == 0 else render_job(job, reply)
+
+
+async def stop_all(ask: Ask, patience_seconds: float) -> None:
+    """Ends every background command, so that nothing changes the workspace any more. A lost workshop has none."""
+    with contextlib.suppress(WorkshopLost, TimeoutError):
+        async with asyncio.timeout(patience_seconds):
+            await ask.ask(lambda id_: JobsRequest(id=id_, stop=True), JobsResult)
 
 
 def _list(jobs: list[JobState]) -> Ran:

@@ -201,6 +201,18 @@ def test_files_that_will_run_are_marked_in_the_changes(tmp_path: Path, workshop:
     assert files["blob.bin"].binary
 
 
+def test_nothing_changes_after_the_last_patch(tmp_path: Path, workshop: Workshop) -> None:
+    """What still ran in the background is ended before the change set is taken, not after."""
+    ticking = "while :; do echo x >> ticking; read -t 0.002 </dev/zero; done"
+    script = [one("run_shell", command=ticking, background=True), one("finish", result="ok")]
+    with serving(*script) as gateway:
+        got = go(tmp_path, workshop, gateway)
+    patch = gateway.blobs[got.of("changes.updated")[-1].patch_sha256]
+    ticks = (workshop.workspace / "ticking").read_bytes().count(b"x")
+    assert ticks > 20  # control: it ran
+    assert patch.count(b"\n+x") == ticks
+
+
 def test_the_seconds_of_a_run_end_it_in_the_middle_of_a_command(tmp_path: Path, workshop: Workshop) -> None:
     script = [one("write_file", path="kept.txt", content="x\n"), one("run_shell", command="sleep 60")]
     with serving(*script) as gateway:

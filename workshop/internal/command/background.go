@@ -171,10 +171,14 @@ func (d *declared) show() frame.JobState {
 	return shown
 }
 
-// Jobs lists the background commands, or shows one with its output; stop ends it first, with all it started.
+// Jobs lists the background commands, or shows one with its output; stop ends it first, with all it started. Asked to
+// stop without a number it ends them all, and at once: the Run is over.
 func (r *Runner) Jobs(request *frame.Jobs) (*frame.JobsResult, error) {
 	result := &frame.JobsResult{Jobs: []frame.JobState{}}
 	if request.Job == nil {
+		if request.Stop {
+			r.stopAll()
+		}
 		for _, one := range r.board.list() {
 			result.Jobs = append(result.Jobs, one.show())
 		}
@@ -190,6 +194,22 @@ func (r *Runner) Jobs(request *frame.Jobs) (*frame.JobsResult, error) {
 	result.Jobs = append(result.Jobs, one.show())
 	result.Head, result.Tail, result.OmittedBytes, _ = one.call.output.parts()
 	return result, nil
+}
+
+// stopAll kills every background command and what it started.
+func (r *Runner) stopAll() {
+	var all sync.WaitGroup
+	for _, one := range r.board.list() {
+		if one.isOver() {
+			continue
+		}
+		all.Go(func() {
+			one.markStopping()
+			r.leave(one.request)
+			<-one.done
+		})
+	}
+	all.Wait()
 }
 
 // stop asks first and kills after the grace.

@@ -91,13 +91,10 @@ func above(name string, seconds float64) error {
 }
 
 func (r *Jobs) check() error {
-	switch {
-	case r.Job != nil:
-		return within("job", *r.Job, 1, 1<<53-1)
-	case r.Stop:
-		return fmt.Errorf("'stop' needs a 'job'")
+	if r.Job == nil {
+		return nil
 	}
-	return nil
+	return within("job", *r.Job, 1, 1<<53-1)
 }
 
 func checkTarget(target int64) error { return within("target", target, 1, 1<<53-1) }
