@@ -4,6 +4,8 @@ import json
 from typing import Any
 
 import pytest
+from guildhall_contracts.approvals import ApprovalRequest
+from guildhall_contracts.canonical import arguments_hash
 from guildhall_contracts.content import Block
 from guildhall_contracts.errors import ErrorInfo, error_info
 from guildhall_contracts.events import ErrorRaised, RunStarted, ToolFinished, ToolStarted
@@ -37,8 +39,8 @@ def test_a_role_has_the_external_tools_it_lists_and_the_run_is_offered() -> None
     with_tools = equipped(roster, [offered(), offered("notes__not_listed")])
     assert with_tools.members["solo"].tools.names == (NAME, "read_file", "finish")
     assert NAME in [spec["name"] for spec in json.loads(with_tools.members["solo"].tools.json)]
-    assert with_tools.may(NAME)
-    assert not roster.may(NAME), "a tool nobody offers is permitted to nobody"
+    assert with_tools.snapshot.policies[NAME] == READ
+    assert NAME not in roster.snapshot.policies, "a tool nobody offers is permitted to nobody"
 
 
 def test_an_offer_cannot_replace_a_tool_of_our_own() -> None:
@@ -83,7 +85,17 @@ def result(outcome: Any, text: str = "t") -> ExternalResult:
 async def ran(answer: ExternalResult | ErrorInfo) -> tuple[Gateway, Any]:
     gateway = Gateway(answer)
     arguments = ExternalArguments(tool=NAME, value={"number": 1})
-    effect = RunTool("o5", "solo", NAME, arguments, writes=False, call_id="c1.0", approval_id="a1")
+    approval = ApprovalRequest(
+        approval_id="a1",
+        run="r",
+        call_id="c1.0",
+        role="solo",
+        tool=NAME,
+        effect="consequential",
+        arguments=arguments.complete(),
+        arguments_hash=arguments_hash(arguments.complete()),
+    )
+    effect = RunTool("o5", "solo", NAME, arguments, writes=False, call_id="c1.0", approval=approval)
     return gateway, (await run_external(gateway, effect, arguments)).result
 
 
