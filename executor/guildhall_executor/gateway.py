@@ -33,9 +33,9 @@ from pydantic import ValidationError
 from guildhall_executor import retry
 from guildhall_executor.effects import CallModel
 from guildhall_executor.hosts import address_of
-from guildhall_executor.http1 import Address, Answer, Body, Http, HttpFault, Silence
+from guildhall_executor.http1 import Address, Answer, Body, Http, HttpFault, NoAnswer, Silence
 from guildhall_executor.places import Patience, Places
-from guildhall_executor.retry import Failure, GiveUp, unavailable
+from guildhall_executor.retry import Failure, GiveUp, Pace, Tally, Wait, unavailable
 from guildhall_executor.tools.external import as_json
 
 LINE_MAX_BYTES: Final = limits.MODEL_REQUEST_MAX_BYTES
@@ -104,20 +104,12 @@ class Gateway:
     ) -> ModelReply | ErrorInfo:
         """The reply to `call`, asked again under its own id where that can help, within bounds."""
         body = call.pieces()
-        tries = stalls = 0
+        tally = Tally()
         while True:
             outcome = await self._try_model(call.call_id, body, on_text)
             if isinstance(outcome, ModelReply):
                 return outcome
-            tries, stalls = tries + 1, stalls + outcome.stalled
-            decision = retry.decide(
-                outcome,
-                tries=tries,
-                stalls=stalls,
-                base_seconds=self._patience.retry_base_seconds,
-                longest_seconds=self._patience.retry_after_max_seconds,
-                jitter=self._jitter(),
-            )
+            tally, decision = self._decide(outcome, tally)
             if isinstance(decision, GiveUp):
                 return decision.error
             on_retry(outcome.error, decision.seconds)
@@ -137,8 +129,10 @@ class Gateway:
             return unavailable(f"the model call took over {self._patience.model_call_seconds:.0f} seconds")
         except Silence as silence:
             return unavailable(f"model stream stalled: {silence}", stalled=True)
+        except NoAnswer as fault:
+            return retry.away(f"the gateway cannot be reached: {fault}")
         except HttpFault as fault:
-            return unavailable(f"the gateway cannot be reached: {fault}")
+            return unavailable(f"the gateway's answer broke off: {fault}")
 
     async def mailbox(self, cursor: str, wait_seconds: int) -> MailboxPage | ErrorInfo:
         """The next page; waits up to `wait_seconds` there for something to arrive."""
@@ -171,7 +165,7 @@ class Gateway:
     async def _read(
         self, kind: type[R], method: str, target: str, data: Body, patience_seconds: float
     ) -> R | ErrorInfo:
-        tries = 0
+        tally = Tally()
         while True:
             body = await self._try_plain(method, target, data, TOOLS_MAX_BYTES, patience_seconds)
             if isinstance(body, bytes):
@@ -179,18 +173,19 @@ class Gateway:
                     return kind.model_validate_json(body)
                 except ValidationError:
                     body = unavailable(f"the gateway answered {target} with something else than was asked for")
-            tries += 1
-            decision = retry.decide(
-                body,
-                tries=tries,
-                stalls=0,
-                base_seconds=self._patience.retry_base_seconds,
-                longest_seconds=self._patience.retry_after_max_seconds,
-                jitter=self._jitter(),
-            )
+            tally, decision = self._decide(body, tally)
             if isinstance(decision, GiveUp):
                 return decision.error
             await asyncio.sleep(decision.seconds)
+
+    def _decide(self, failure: Failure, tally: Tally) -> tuple[Tally, Wait | GiveUp]:
+        """The failures so far with this one, and what to do about it."""
+        now, patience = asyncio.get_running_loop().time(), self._patience
+        tally = tally.after(failure, now)
+        pace = Pace(
+            patience.retry_base_seconds, patience.retry_after_max_seconds, patience.gateway_away_seconds, self._jitter()
+        )
+        return tally, retry.decide(failure, tally, pace, now)
 
     async def ask_person(self, item: AskedItem) -> ErrorInfo | None:
         """Puts a question to people; None when the gateway has it, which it may have had before."""
@@ -255,7 +250,8 @@ def _tls(ca: Path) -> ssl.SSLContext:
 async def _stream(answer: Answer, call_id: str, on_text: Callable[[str], None]) -> ModelReply | Failure:
     """Reads lines up to the one that ends the call. Raises HttpFault."""
     if answer.status != 200:
-        return _refusal(answer.status, await _bounded_body(answer, ERROR_BODY_MAX_BYTES))
+        body = await _bounded_body(answer, ERROR_BODY_MAX_BYTES)
+        return _refusal(answer.status, body, answer.retry_after_seconds)
     lines = lines_of(answer.pieces(), LINE_MAX_BYTES)
     async for line in lines:
         outcome = _read_line(line, call_id, on_text)
@@ -287,14 +283,14 @@ def _read_line(line: bytes, call_id: str, on_text: Callable[[str], None]) -> Mod
     return None
 
 
-def _refusal(status: int, body: bytes) -> Failure:
+def _refusal(status: int, body: bytes, wait_seconds: float | None = None) -> Failure:
     """An answer other than 2xx: the gateway's own words when they are sound, else what the status means."""
     try:
         return retry.from_gateway(GatewayError.model_validate_json(body))
     except ValidationError:
         pass
     if status in (408, 425, 429) or status >= 500:
-        return unavailable(f"the gateway answered {status}")
+        return unavailable(f"the gateway answered {status}", wait_seconds)
     return Failure(error_info("internal", f"the gateway refused the call with status {status} and no reason"))
 
 

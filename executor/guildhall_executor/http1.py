@@ -25,6 +25,10 @@ class HttpFault(Exception):  # noqa: N818  reads as what it says
     """The exchange failed on the way; asking again may help."""
 
 
+class NoAnswer(HttpFault):
+    """There was no connection, or none that brought the head of an answer."""
+
+
 class Silence(HttpFault):
     """Nothing came for as long as was to be waited."""
 
@@ -85,8 +89,9 @@ class _Wire:
 class Answer:
     """A status, and a body that is read piece by piece. `close` must be called, whatever was read."""
 
-    def __init__(self, http: "Http", wire: _Wire, status: int, idle_seconds: float) -> None:
-        self.status = status
+    def __init__(self, http: "Http", wire: _Wire, head: h11.Response, idle_seconds: float) -> None:
+        self.status = head.status_code
+        self.retry_after_seconds = _seconds(dict(head.headers).get(b"retry-after", b""))
         self._http = http
         self._wire = wire
         self._idle_seconds = idle_seconds
@@ -103,6 +108,11 @@ class Answer:
 
     def close(self) -> None:
         self._http.take_back(self._wire)
+
+
+def _seconds(value: bytes) -> float | None:
+    """A `Retry-After` in whole seconds; one that is no such number, or longer than a month, is none."""
+    return float(value) if value.isdigit() and len(value) < 8 else None
 
 
 class Http:
@@ -141,7 +151,7 @@ class Http:
                     self._address.ip, self._address.port, ssl=self._tls, server_hostname=name, limit=READ_BYTES
                 )
         except (OSError, TimeoutError) as error:
-            raise HttpFault(f"no connection ({type(error).__name__})") from error
+            raise NoAnswer(f"no connection ({type(error).__name__})") from error
         return _Wire(reader, writer)
 
     async def _exchange(self, wire: _Wire, request: h11.Request, body: Body, idle_seconds: float) -> Answer:
@@ -151,14 +161,14 @@ class Http:
                 pass
         except (h11.ProtocolError, OSError, TimeoutError) as error:
             wire.close()
-            raise HttpFault(f"the connection failed ({type(error).__name__})") from error
+            raise NoAnswer(f"the connection failed ({type(error).__name__})") from error
         except BaseException:
             wire.close()
             raise
         if not isinstance(event, h11.Response):
             wire.close()
-            raise HttpFault("the connection was closed without an answer")
-        return Answer(self, wire, event.status_code, idle_seconds)
+            raise NoAnswer("the connection was closed without an answer")
+        return Answer(self, wire, event, idle_seconds)
 
     def take_back(self, wire: _Wire) -> None:
         if wire.finish() and wire.is_usable and len(self._kept) < KEPT_MAX_COUNT:

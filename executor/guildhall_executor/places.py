@@ -30,6 +30,7 @@ class Patience:
     model_call_seconds: float = limits.MODEL_CALL_MAX_SECONDS
     retry_base_seconds: float = 1.0
     retry_after_max_seconds: float = 300.0
+    gateway_away_seconds: float = 300.0
     workshop_connect_seconds: float = 20.0
     mailbox_wait_seconds: int = limits.MAILBOX_WAIT_MAX_SECONDS
     mailbox_retry_max_seconds: float = 10.0

@@ -1,6 +1,10 @@
-"""Whether a failed model call is worth asking again, and when. Guards a provider against being hammered."""
+"""Whether a failed model call is worth asking again, and when. Guards a provider against being hammered, and a
+gateway that comes back against every executor asking in the same moment.
 
-from dataclasses import dataclass
+A gateway that is away (restarting, moved) has failed no call: it is waited for by time, not by tries.
+"""
+
+from dataclasses import dataclass, replace
 from typing import Final
 
 from guildhall_contracts.errors import ErrorInfo, error_info
@@ -9,16 +13,34 @@ from guildhall_contracts.model_api import GatewayError
 TRIES_MAX_COUNT: Final = 6
 STALLS_MAX_COUNT: Final = 2
 BACKOFF_MAX_SECONDS: Final = 30.0
-JITTER_SHARE: Final = 0.25
+JITTER_SHARE: Final = 0.25  # on top of a time that was asked for; where none was, up to as much again
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failed try. `stalled` marks a stream that went silent."""
+    """One failed try. `stalled` marks a stream that went silent, `away` a gateway that did not answer at all."""
 
     error: ErrorInfo
     retry_after_seconds: float | None = None
     stalled: bool = False
+    away: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The failed tries of one call: with an answer, gone silent, and away, the last since `away_since` (seconds)."""
+
+    tries: int = 0
+    stalls: int = 0
+    absences: int = 0
+    away_since: float = 0.0
+
+    def after(self, failure: Failure, now: float) -> "Tally":
+        """With one more failure at `now`, on a clock that only goes forward."""
+        if failure.away:
+            since = self.away_since if self.absences else now
+            return replace(self, absences=self.absences + 1, away_since=since)
+        return Tally(self.tries + 1, self.stalls + failure.stalled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,21 +53,34 @@ class GiveUp:
     error: ErrorInfo
 
 
-def decide(  # noqa: PLR0913
-    failure: Failure, *, tries: int, stalls: int, base_seconds: float, longest_seconds: float, jitter: float
-) -> Wait | GiveUp:
-    """After `tries` tries of which `stalls` went silent; `jitter` is 0..1. The given time is a floor, never cut."""
-    error = failure.error
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How patient to be: the first pause, the longest on request, with a gateway that is away; and chance (0..1)."""
+
+    base_seconds: float
+    longest_seconds: float
+    away_seconds: float
+    jitter: float
+
+
+def decide(failure: Failure, tally: Tally, pace: Pace, now: float) -> Wait | GiveUp:
+    """After a failure that `tally` counts already. A time that was asked for is a floor, never cut."""
+    error, longest_seconds = failure.error, pace.longest_seconds
     if not error.retryable:
         return GiveUp(error)
-    if tries >= TRIES_MAX_COUNT or stalls >= STALLS_MAX_COUNT:
-        return GiveUp(_final(error, f"{error.message} (given up after {tries} tries)"))
+    if tally.tries >= TRIES_MAX_COUNT or tally.stalls >= STALLS_MAX_COUNT:
+        return GiveUp(_final(error, f"{error.message} (given up after {tally.tries} tries)"))
+    if failure.away and now - tally.away_since > pace.away_seconds:
+        return GiveUp(_final(error, f"{error.message} (given up after {pace.away_seconds:.0f} seconds)"))
     asked = failure.retry_after_seconds
     if asked is not None and asked > longest_seconds:
         message = f"{error.message}; it asks to wait {asked:.0f} seconds, at most {longest_seconds:.0f} are waited"
         return GiveUp(_final(error, message))
-    floor = asked if asked is not None else min(base_seconds * 2 ** (tries - 1), BACKOFF_MAX_SECONDS)
-    return Wait(floor + jitter * JITTER_SHARE * max(floor, base_seconds))
+    if asked is not None:
+        return Wait(asked + pace.jitter * JITTER_SHARE * max(asked, pace.base_seconds))
+    before = max((tally.absences if failure.away else tally.tries) - 1, 0)
+    backoff = min(pace.base_seconds * 2 ** min(before, 16), BACKOFF_MAX_SECONDS)
+    return Wait(backoff * (1 + pace.jitter))
 
 
 def _final(error: ErrorInfo, message: str) -> ErrorInfo:
@@ -56,5 +91,9 @@ def from_gateway(failure: GatewayError) -> Failure:
     return Failure(failure.error, failure.retry_after_seconds)
 
 
-def unavailable(message: str, *, stalled: bool = False) -> Failure:
-    return Failure(error_info("llm_unavailable", message), stalled=stalled)
+def unavailable(message: str, wait_seconds: float | None = None, *, stalled: bool = False) -> Failure:
+    return Failure(error_info("llm_unavailable", message), wait_seconds, stalled=stalled)
+
+
+def away(message: str) -> Failure:
+    return Failure(error_info("llm_unavailable", message), away=True)

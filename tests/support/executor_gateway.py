@@ -28,6 +28,7 @@ class Answer:
     pause_seconds: float = 0.0
     hang_seconds: float = 0.0
     close: bool = False  # cut the connection without ending the body
+    headers: dict[str, str] = field(default_factory=dict)
 
 
 Script = list[Json | Answer | Callable[[ModelRequest], "Json | Answer"]]
@@ -138,6 +139,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, answer: Answer) -> None:
         self.send_response(answer.status)
         self.send_header("Transfer-Encoding", "chunked")
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
         self.end_headers()
         for piece in answer.pieces:
             self.wfile.write(f"{len(piece):x}\r\n".encode() + piece + b"\r\n")

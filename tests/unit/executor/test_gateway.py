@@ -2,8 +2,12 @@
 
 import asyncio
 import json
+import random
+import threading
 import time
+from collections import Counter
 from collections.abc import AsyncIterator
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +19,10 @@ from guildhall_executor.effects import CallModel
 from guildhall_executor.gateway import Gateway, lines_of
 from guildhall_executor.hosts import address_of
 from guildhall_executor.places import Patience
-from guildhall_executor.retry import Failure, GiveUp, Wait, decide, unavailable
+from guildhall_executor.retry import Failure, GiveUp, Pace, Tally, Wait, away, decide, unavailable
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.executor_gateway import Answer, FakeGateway, failure, one, reply_line, say, serving
+from support.executor_gateway import Answer, FakeGateway, _Handler, failure, one, reply_line, say, serving
 from support.executor_run import QUICK, places, run, snapshot
 
 CALL = CallModel("o3", "c1", "solo", "scripted:test", (prompt.task_message("do it"),), b"[]", 10)
@@ -263,19 +267,20 @@ def test_an_endless_line_is_cut_and_nothing_after_it_is_believed() -> None:
 
 
 @given(
-    st.integers(1, 20),
+    st.integers(0, 10),
     st.integers(0, 3),
+    st.integers(0, 40),
     st.one_of(st.none(), st.floats(0, 1_000)),
     st.floats(0, 1),
     st.booleans(),
+    st.booleans(),
 )
-def test_retries_end_and_never_wait_less_than_asked(
-    tries: int, stalls: int, asked: float | None, jitter: float, retryable: bool
+def test_retries_end_and_never_wait_less_than_asked(  # noqa: PLR0917
+    tries: int, stalls: int, absences: int, asked: float | None, jitter: float, retryable: bool, away: bool
 ) -> None:
     error = unavailable("x").error.model_copy(update={"retryable": retryable})
-    decision = decide(
-        Failure(error, asked), tries=tries, stalls=stalls, base_seconds=1, longest_seconds=300, jitter=jitter
-    )
+    tally = Tally(tries, stalls, absences, away_since=100.0)
+    decision = decide(Failure(error, asked, away=away), tally, Pace(1, 300, 300, jitter), 399.0)
     if isinstance(decision, Wait):
         assert retryable
         assert tries < 6
@@ -283,6 +288,80 @@ def test_retries_end_and_never_wait_less_than_asked(
         assert decision.seconds <= 400
     else:
         assert isinstance(decision, GiveUp)
+    assert isinstance(decide(Failure(error, asked, away=True), tally, Pace(1, 300, 300, jitter), 401.0), GiveUp)
+
+
+def test_a_gateway_that_is_away_costs_no_tries_and_is_not_waited_for_for_ever() -> None:
+    tally, now = Tally(tries=5), 1_000.0
+    pauses = []
+    while isinstance(decision := decide(away("gone"), tally := tally.after(away("gone"), now), PACE, now), Wait):
+        pauses.append(decision.seconds)
+        now += decision.seconds
+    assert 300 < now - 1_000 < 400
+    assert max(pauses) <= 60
+    assert len(pauses) < 20
+    assert isinstance(decide(unavailable("x"), tally.after(unavailable("x"), now), PACE, now), GiveUp), (
+        "that was try six"
+    )
+    again = tally.after(unavailable("x"), now).after(away("gone"), now)
+    assert again.away_since == now, "an answer in between begins the wait anew"
+
+
+PACE = Pace(1, 300, 300, 0.5)
+
+
+def test_executors_that_lost_one_gateway_do_not_come_back_in_one_moment() -> None:
+    """500 of them, five tries each: in no tenth of a second do more than a fifth of the share of one round arrive."""
+    chance, arrivals = random.Random(7), []  # noqa: S311
+    for _ in range(500):
+        tally, now = Tally(), 0.0
+        for _ in range(5):
+            tally = tally.after(away("gone"), now)
+            decision = decide(away("gone"), tally, Pace(1, 300, 300, chance.random()), now)
+            assert isinstance(decision, Wait)
+            now += decision.seconds
+            arrivals.append(int(now * 10))
+    assert max(Counter(arrivals).values()) < 100
+    together = Counter(int(2**n * 10) for n in range(5) for _ in range(500))
+    assert max(together.values()) == 500, "the control: without chance all would"
+
+
+def test_a_gateway_that_comes_back_answers_the_same_call(tmp_path: Path) -> None:
+    """The port is taken, refuses for a while, and then serves: one call id, no try lost."""
+    with serving(say("ok")) as gateway:
+        port = int(gateway.url.rsplit(":", 1)[1])
+    talk, patience = Talk(), Patience(retry_base_seconds=0.004, gateway_away_seconds=20)
+    later = FakeGateway([say("back")], url=f"http://127.0.0.1:{port}")
+
+    def come_back() -> None:
+        while len(talk.retries) < 7:  # more than a broken gateway is given
+            time.sleep(0.01)
+        server = ThreadingHTTPServer(("127.0.0.1", port), type("Handler", (_Handler,), {"fake": later}))
+        server.daemon_threads = True
+        servers.append(server)
+        server.serve_forever(poll_interval=0.02)
+
+    servers: list[ThreadingHTTPServer] = []
+    thread = threading.Thread(target=come_back, daemon=True)
+    thread.start()
+    reply = talk.ask(tmp_path / "x", later, patience)
+    servers[0].shutdown()
+    servers[0].server_close()
+    thread.join()
+    assert isinstance(reply, ModelReply)
+    assert reply.text == "back"
+    assert len(later.requests) == 1
+    assert len(talk.retries) >= 7
+    assert {error.kind for error, _ in talk.retries} == {"llm_unavailable"}
+
+
+@pytest.mark.parametrize(("header", "waited"), [("1", True), ("soon", False), ("-5", False), ("9" * 40, False)])
+def test_a_wait_in_the_head_of_an_answer_without_words(tmp_path: Path, header: str, waited: bool) -> None:
+    talk = Talk()
+    with serving(Answer(503, headers={"Retry-After": header}), say("ok")) as gateway:
+        reply = talk.ask(tmp_path / "x", gateway)
+    assert isinstance(reply, ModelReply)
+    assert (talk.retries[0][1] >= 1.0) is waited
 
 
 @settings(max_examples=25, deadline=None)
