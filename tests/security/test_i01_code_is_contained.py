@@ -75,19 +75,20 @@ READS = [
 ]
 
 
-@pytest.mark.parametrize("program", READS)
 async def test_no_program_reads_a_file_or_the_environment(
-    bench: Bench, secret: Path, monkeypatch: pytest.MonkeyPatch, program: str
+    bench: Bench, secret: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The control after each: the same worker gives back what code may have, by the function it was lent."""
     monkeypatch.setenv("CANARY", CANARY)
-    code = program.format(path=str(secret), folder=str(secret.parent))
-    result = await bench.run(code)
-    said = result.value + result.error + "".join(result.stdout)
-    assert CANARY not in said
-    assert "token" not in result.value
-    # The positive control: the same interpreter gives back what it may have, by the function it was lent.
-    control = await bench.run(f"read_file({str(secret)!r})['text']")
-    assert json.loads(control.value) == CANARY
+    escaped = []
+    for program in READS:
+        result = await bench.run(program.format(path=str(secret), folder=str(secret.parent)))
+        said = result.value + result.error + "".join(result.stdout)
+        if CANARY in said or "token" in result.value:
+            escaped.append((program, said))
+        control = await bench.run(f"read_file({str(secret)!r})['text']")
+        assert json.loads(control.value) == CANARY
+    assert escaped == []
 
 
 @pytest.mark.parametrize(
@@ -194,6 +195,7 @@ PROBES = {
     "leave the group": "os.setsid() and 'left' if os.getpid() != os.getpgid(0) else (os.setpgid(0, 0) or 'left')",
     "start a program": "os.posix_spawn('/bin/echo', ['echo'], {{}}) and os.wait()[1]",
     "start a shell": "os.posix_spawn('/bin/sh', ['sh', '-c', 'true'], {{}}) and os.wait()[1]",
+    "fork": "(lambda pid: os._exit(0) if pid == 0 else os.waitpid(pid, 0)[1])(os.fork())",
     "make a memory file": "os.memfd_create('x') and 'made'",
 }
 

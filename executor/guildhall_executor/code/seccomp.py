@@ -21,6 +21,7 @@ REFUSED: Final[dict[str, tuple[int | None, int | None]]] = {
     "connect": (42, 203),
     "delete_module": (176, 106),
     "finit_module": (313, 273),
+    "fork": (57, None),
     "fsconfig": (431, 431),
     "fsmount": (432, 432),
     "fsopen": (430, 430),
@@ -73,11 +74,13 @@ REFUSED: Final[dict[str, tuple[int | None, int | None]]] = {
     "userfaultfd": (323, 282),
 }
 KILL: Final = (62, 129)
+CLONE: Final = (56, 220)
+THREAD_OR_SPAWN: Final = 0x0001_0000 | 0x4000  # CLONE_THREAD, CLONE_VFORK: a parent that waits for its child
 _CLONE3: Final = 435  # its flags are out of sight of a filter; the C library then uses `clone`
 _X32_BIT: Final = 0x4000_0000
 _ARCHITECTURES: Final = {"x86_64": (0, 0xC000_003E), "aarch64": (1, 0xC000_00B7)}
 
-_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _JUMP_ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _ALLOW, _KILL_PROCESS, _ERRNO = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
 _AT_NUMBER, _AT_ARCHITECTURE, _AT_FIRST_ARGUMENT = 0, 4, 16
 _PR_SET_SECCOMP, _MODE_FILTER = 22, 2
@@ -103,6 +106,7 @@ def program(machine: str) -> bytes | None:
             lines += _refuse(number, errno.EPERM)
     lines += _refuse(_CLONE3, errno.ENOSYS)
     lines += _only_own_group(KILL[column])
+    lines += _no_plain_fork(CLONE[column])
     lines.append(_SINGLE.pack(_RETURN, 0, 0, _ALLOW))
     return b"".join(lines)
 
@@ -114,10 +118,22 @@ def _refuse(number: int, error: int) -> list[bytes]:
 def _only_own_group(number: int) -> list[bytes]:
     """`kill(0, …)`, which ends the worker with everything below it, and no other."""
     return [
-        _SINGLE.pack(_JUMP_EQUAL, 0, 3, number),
+        _SINGLE.pack(_JUMP_EQUAL, 0, 4, number),
         _SINGLE.pack(_LOAD, 0, 0, _AT_FIRST_ARGUMENT),
         _SINGLE.pack(_JUMP_EQUAL, 1, 0, 0),
         _SINGLE.pack(_RETURN, 0, 0, _ERRNO | errno.EPERM),
+        _SINGLE.pack(_RETURN, 0, 0, _ALLOW),
+    ]
+
+
+def _no_plain_fork(number: int) -> list[bytes]:
+    """Threads, and children that hold their parent until they run a program: nothing that can multiply."""
+    return [
+        _SINGLE.pack(_JUMP_EQUAL, 0, 4, number),
+        _SINGLE.pack(_LOAD, 0, 0, _AT_FIRST_ARGUMENT),
+        _SINGLE.pack(_JUMP_ANY_BIT, 1, 0, THREAD_OR_SPAWN),
+        _SINGLE.pack(_RETURN, 0, 0, _ERRNO | errno.EPERM),
+        _SINGLE.pack(_RETURN, 0, 0, _ALLOW),
     ]
 
 

@@ -29,6 +29,8 @@ def judge(machine: str, number: int, first: int = 0, *, audit: int | None = None
             at += yes if value == operand else no
         elif operation == 0x35:
             at += yes if value >= operand else no
+        elif operation == 0x45:
+            at += yes if value & operand else no
         else:
             assert operation == 0x06
             return int(operand)
@@ -40,7 +42,7 @@ def test_what_is_named_is_refused_and_the_rest_is_not(column: int, machine: str)
     kill = seccomp.KILL[column]
     for number in range(500):
         verdict = judge(machine, number, first=1)
-        if number in refused or number == kill:
+        if number in refused or number in (kill, seccomp.CLONE[column]):
             assert verdict == ERRNO | errno.EPERM, number
         elif number == 435:
             assert verdict == ERRNO | errno.ENOSYS
@@ -54,6 +56,15 @@ def test_a_worker_may_end_its_own_group_and_nobody_else(column: int, machine: st
     assert judge(machine, kill, first=0) == ALLOW
     for other in (1, -1, -7, 4_000_000):
         assert judge(machine, kill, first=other) == ERRNO | errno.EPERM
+
+
+@pytest.mark.parametrize(("column", "machine"), [(0, "x86_64"), (1, "aarch64")])
+def test_threads_and_spawned_programs_may_begin_and_forks_may_not(column: int, machine: str) -> None:
+    clone = seccomp.CLONE[column]
+    thread, spawn, fork = 0x3D0F00, 0x4111, 0x1200011  # as the C library asks for them
+    assert [judge(machine, clone, first=flags) for flags in (thread, spawn)] == [ALLOW, ALLOW]
+    assert judge(machine, clone, first=fork) == ERRNO | errno.EPERM
+    assert judge(machine, clone, first=17) == ERRNO | errno.EPERM
 
 
 def test_other_ways_to_number_calls_end_the_process() -> None:
