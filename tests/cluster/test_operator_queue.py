@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.cluster import Cluster, eventually
+from support.cluster import RESTRICTED, Cluster, eventually
 from support.cluster_fixture import cluster
 from support.operator_process import OperatorProcess, condition, installed
 
@@ -118,7 +118,7 @@ def test_a_quota_that_wants_every_limit(operator: OperatorProcess) -> None:
     try:
         operator.create("limited")
         assert operator.done("limited")["status"]["reason"] == "Completed"
-        plain = {"containers": [{"name": "c", "image": "busybox"}]}
+        plain = {"containers": [{"name": "c", "image": "busybox", "securityContext": dict(RESTRICTED)}]}
         pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "unlimited"}, "spec": plain}
         refused = operator.cluster.attempt("apply", "-f", "-", "-n", operator.runs, stdin=json.dumps(pod))
         assert "must specify" in refused.stderr, "control: the quota does refuse what says nothing"

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from support.cluster import Cluster, eventually
 from support.cluster_fixture import cluster
-from support.operator_process import GUILD, OperatorProcess, condition, installed
+from support.operator_process import GUILD, SHORT_WAITS, OperatorProcess, condition, installed
 
 __all__ = ["cluster"]
 pytestmark = pytest.mark.cluster
@@ -26,6 +26,7 @@ def schedule(name: str, task: str, times: str = "* * * * *", **spec: Any) -> dic
     }
 
 
+PATIENT = {**SHORT_WAITS, "mountSeconds": 300, "imagePullSeconds": 300}
 SCHEDULES = (
     schedule("each-minute", "sleep=1"),
     schedule("replaced", "sleep=300", concurrencyPolicy="Replace"),
@@ -39,7 +40,7 @@ SCHEDULES = (
 def _operator(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Iterator[OperatorProcess]:
     folder: Path = tmp_path_factory.mktemp("schedules")
     with installed(cluster, folder) as found, cluster.enforced():
-        found.start()
+        found.start(waits=PATIENT)
         wait_for_second(5)  # so that no minute passes between making them and looking
         cluster.apply(*SCHEDULES, namespace=found.runs)
         yield found
@@ -104,12 +105,12 @@ def test_killed_over_the_next_minute_it_is_made_up_for_once(operator: OperatorPr
     due = datetime.fromisoformat(made_for(first)).timestamp() + 60
     while time.time() < due + 2:
         time.sleep(0.2)
-    operator.start()
+    operator.start(waits=PATIENT)
     eventually(lambda: len(runs_of(operator, "each-minute")) == 2, seconds=20)
     operator.kill()
-    operator.start()
+    operator.start(waits=PATIENT)
     operator.kill()
-    operator.start()
+    operator.start(waits=PATIENT)
     eventually(lambda: len(runs_of(operator, "replaced")) == 2, seconds=20)
     assert [made_for(run) for run in runs_of(operator, "each-minute")] == [
         made_for(first), datetime.fromtimestamp(due, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

@@ -24,6 +24,7 @@ RUNS: dict[str, dict[str, Any]] = {
     "evicted-folder": {"guild": TALLY, "workspace": SEEDED},
     "suspended": {"guild": TALLY, "workspace": KEPT},
     "preempted": {"guild": TALLY, "workspace": KEPT},
+    "hoarder": {"guild": one_role_guild("hoarder", "run_shell"), "resources": {"ephemeralStorage": "64Mi"}},
 }
 
 
@@ -150,3 +151,13 @@ def alive(here: Installation, uid: str) -> list[str]:
 
 def test_a_job_its_queue_suspends_goes_on_in_another(here: Installation) -> None:
     went_on(here, "preempted", "Suspended")
+
+
+def test_a_run_that_filled_its_own_disk_is_not_tried_again(here: Installation) -> None:
+    """SQ-05: the kubelet evicts it, and it says why."""
+    run = here.wait_done("hoarder", 90)
+    ended = condition(run, "Succeeded")
+    assert (ended["status"], ended["reason"]) == ("False", "Evicted")
+    assert 'EmptyDir volume "workspace"' in ended["message"]
+    assert "ephemeralStorage" in ended["message"]
+    assert len(run["status"]["attempts"]) == 1

@@ -186,3 +186,15 @@ def test_the_largest_legal_run_fits_within_the_cost_limits(rules: Fence) -> None
     name = stored["metadata"]["name"]
     assert rules.patch("run", name, {"spec": {"cancel": True}}).returncode == 0
     assert denied(rules.patch("run", name, {"spec": {"task": "other"}}), "cannot be changed")
+
+
+def test_a_task_that_is_too_large_is_refused_and_the_largest_goes_at_once(rules: Fence) -> None:
+    """OP-05."""
+    assert denied(rules.create(run("too-large", task="x" * 300 * 1024)), "task", "65536")
+    largest = run("largest", task="x" * 64 * 1024)
+    assert rules.create(largest).returncode == 0, "control"
+    stored = rules.get("run", "largest")["metadata"]
+    assert "finalizers" not in stored
+    assert "annotations" not in stored
+    gone = rules.attempt("delete", "run", "largest", "--wait=true", "--timeout=5s")
+    assert gone.returncode == 0, gone.stderr

@@ -164,16 +164,19 @@ def condition(run: dict[str, Any], kind: str) -> dict[str, Any]:
 
 
 @contextlib.contextmanager
-def installed(cluster: Cluster, folder: Path) -> Iterator[OperatorProcess]:
-    """The chart in namespaces of its own, its Deployments at rest, a stand-in behind the gateway's Service."""
+def installed(cluster: Cluster, folder: Path, **images: str) -> Iterator[OperatorProcess]:
+    """The chart in namespaces of its own, its Deployments at rest, a stand-in behind the gateway's Service.
+
+    `images` are real ones in place of stand-ins for the run pod's containers.
+    """
     standin.load_image()
     with cluster.namespace("operator-control", "baseline") as control, cluster.namespace("operator-runs") as runs:
         release = f"guildhall-{control[-8:]}"
-        images = dict.fromkeys(("executor", "workshop", "sandbox"), standin.IMAGE)
+        used = {**dict.fromkeys(("executor", "workshop", "sandbox"), standin.IMAGE), **images}
         values = {
             "runNamespaces": [runs],
             "createRunNamespaces": False,
-            "images": {**images, "pullPolicy": "IfNotPresent"},
+            "images": {**used, "pullPolicy": "IfNotPresent"},
             "gateway": {"persistence": {"enabled": False}},
             "api": {"persistence": {"enabled": False}},
             "storage": {"journalSize": "16Mi"},
