@@ -108,13 +108,19 @@ def _taken(bench: Bench) -> bool:
 
 @contextlib.asynccontextmanager
 async def bench(
-    folder: Path, guild: dict[str, Any] | None = None, *, server: Running | None = None, **run: Any
+    folder: Path,
+    guild: dict[str, Any] | None = None,
+    *,
+    server: Running | None = None,
+    database_url: str | None = None,
+    **run: Any,
 ) -> AsyncIterator[Bench]:
     """A Run of `guild` in a namespace with the Connection `notes`."""
     async with contextlib.AsyncExitStack() as stack:
         running = server or await stack.enter_async_context(mcp_server())
         where = Reach(frozenset({origin_of(running.url)}), (), QUICK)
-        served = await stack.enter_async_context(kit.serve(folder, where=where))
+        database = {"database_url": database_url} if database_url else {}
+        served = await stack.enter_async_context(kit.serve(folder, where=where, **database))
         view = served.cluster.add_run(**frozen(guild or guild_of("notes__read_note", "notes__publish")), **run)
         served.cluster.tell("set", connection(running.url))
         made = Bench(served, running, view)
