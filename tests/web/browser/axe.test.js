@@ -43,6 +43,9 @@ const SCREENS = [
   ],
   ["result", "#/runs/demo.yesterday", (page) => page.click(".run-acts >> text=Result")],
   ["stop", "#/runs/demo.fix-slug", (page) => page.click(".run-acts >> text=Stop")],
+  ["question", "#/runs/demo.ask-first", (page) => page.click(".ask .button")],
+  ["approval", "#/runs/demo.wants-approval", (page) => page.click(".ask .button")],
+  ["interrupt", "#/runs/demo.fix-slug", (page) => page.click(".run-acts >> text=Interrupt")],
   ["keys", "#/runs/demo.fix-slug", (page) => page.keyboard.press("?")],
 ];
 

@@ -155,13 +155,13 @@ test("interrupt sends abort with the person's words, shown back as text only", {
   const watched = await open();
   const { page } = watched;
   await page.click(".run-acts >> text=Interrupt");
+  await page.check(".intent input[value=abort]");
   await page.fill("#interrupt-message", "<img src=x onerror=alert(1)> wrong branch");
   await page.click("text=Abort the run");
-  await page.waitForSelector(".toast");
-  assert.deepEqual(server.backend.state.acts[0].interrupt, {
-    intent: "abort",
-    message: "<img src=x onerror=alert(1)> wrong branch",
-  });
+  await page.waitForSelector(".modal--result");
+  const { key, ...sent } = server.backend.state.acts[0].interrupt;
+  assert.deepEqual(sent, { intent: "abort", message: "<img src=x onerror=alert(1)> wrong branch" });
+  assert.match(key, /^[0-9a-f]{32}$/);
   assert.equal(await page.locator("img").count(), 0);
   await quiet(watched);
 });

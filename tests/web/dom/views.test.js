@@ -17,6 +17,8 @@ const { parseInertBody } = await import("../../../web/src/trusted-types.js");
 const { createLabels } = await import("../../../web/src/labels.js");
 const { modelToWire } = await import("../../../web/src/model.js");
 const { createBackend } = await import("../../../web/dev/backend.js");
+const { readApprovals } = await import("../../../web/src/incoming-people.js");
+const { cutRows } = await import("../../../web/src/derive/rows.js");
 
 const store = {
   get(text) {
@@ -276,6 +278,84 @@ function spoiled(wire, value) {
 }
 
 const first = (result) => (Array.isArray(result) ? result[0] : result);
+
+/** The sheets, and the surface that leads to them, with `hostile` wherever a server's or an agent's text goes. */
+function sheets(hostile) {
+  const head = { run: hostile, uid: hostile, label: hostile, may: true, role: hostile, state: "open", askedAt: hostile };
+  const question = { ...head, kind: "question", id: "q1", budget: false, text: hostile, context: hostile, options: [hostile] };
+  const approval = { ...head, kind: "approval", id: "a1", callId: hostile, tool: hostile, effect: hostile, hash: "c".repeat(64) };
+  const asks = { status: "ready", questions: [question], approvals: [{ ...approval, arguments: hostile, bytes: 3 }] };
+  const modal = { message: "", busy: false, error: hostile, choice: hostile, read: true, seen: true };
+  const closed = { by: hostile, text: hostile, outcome: "success" };
+  const sheet = { text: hostile, exact: true, starts: cutRows(hostile, 0, 96, 1e9).starts, next: hostile.length, top: 0, height: 300, done: true };
+  const open = (fields) => watching(goodRun().slice(0, 20), { asks: { ...asks, problem: null, loading: 0 }, modal: { ...modal, ...fields } });
+  return [
+    open({ kind: "question", item: question, closed: null }),
+    open({ kind: "question", item: question, closed }),
+    open({ kind: "approval", item: asks.approvals[0], closed: null, sheet }),
+    open({ kind: "approval", item: asks.approvals[0], closed, sheet }),
+    open({ kind: "interrupt", intent: "inquire", message: hostile }),
+  ];
+}
+
+test("C1: hostile text in questions, approvals and their sheets", { skip: corporaMissing }, async () => {
+  const payloads = [...xssCases().slice(0, 60).map((one) => one.payload), ...hostileTexts().slice(0, 20).map((one) => one.text ?? "")];
+  for (const hostile of payloads.filter((one) => typeof one === "string" && one !== ""))
+    for (const state of sheets(hostile)) assertTrusted(await draw(state), hostile.slice(0, 60));
+});
+
+test("A3: the sheet shows the tool and every argument apart from prose, and approves nothing unread", async () => {
+  const whole = '{"command":"git push --force","note":"run tests \u202eshsup\u200b"}';
+  const item = readApprovals({
+    approvals: [
+      {
+        may: true,
+        approval: { approvalId: "a1", role: "coder", tool: "run_shell", effect: "consequential", arguments: whole, argumentsHash: "c".repeat(64), expiresAt: "2026-01-05T15:00:00Z" },
+      },
+    ],
+  })[0];
+  const asks = { status: "ready", questions: [], approvals: [item], problem: null, loading: 0 };
+  let [state] = actions.OpenAsk(watching(goodRun().slice(0, 20), { asks }), { kind: "approval", id: "a1" });
+  state = actions.MoreRows(state, "a1");
+  const approve = (element) => element.querySelector(".modal-acts .button--primary");
+  const element = await draw(state);
+  assert.equal(element.querySelector(".approval-tool code").textContent, "run_shell");
+  const shown = element.querySelector(".argument-space").textContent;
+  assert.ok(shown.includes('"command": "git push --force"') && shown.includes("\\u{202e}shsup\\u{200b}"), shown);
+  assert.equal(element.querySelectorAll(".arguments .prose").length, 0);
+  assert.match(element.querySelector(".arguments-head").textContent, /hidden characters/);
+  assert.equal(approve(element).disabled, true);
+  assert.equal(actions.SendDecision(state, "approve"), state, "unread: nothing is sent");
+  const read = actions.ConfirmRead(state, true);
+  assert.equal(approve(await draw(read)).disabled, false);
+  const [, effect] = actions.SendDecision(read, "approve");
+  assert.deepEqual(effect[1].body, { run: "", approvalId: "a1", argumentsHash: "c".repeat(64), decision: "approve" });
+  for (const key of ["Enter", " ", "y", "a", "1"]) assert.equal(actions.KeyPressed(read, key).modal?.busy ?? false, false);
+  const [, denied] = actions.SendDecision(state, "deny");
+  assert.equal(denied[1].body.decision, "deny", "denying needs no reading");
+  const long = { ...item, arguments: JSON.stringify({ a: "x".repeat(20000) }) };
+  let [other] = actions.OpenAsk({ ...state, asks: { ...asks, approvals: [long] } }, { kind: "approval", id: "a1" });
+  other = actions.MoreRows(other, "a1");
+  assert.match((await draw(other)).querySelector(".read-it").textContent, /Scroll to the end/);
+  const half = actions.ArgumentsScrolled(other, { top: 100, height: 300, full: 4000 });
+  assert.equal(half.modal.seen, false);
+  assert.equal(actions.ArgumentsScrolled(half, { top: 3700, height: 300, full: 4000 }).modal.seen, true);
+});
+
+test("an expired or closed question cannot be answered, and says what happened", async () => {
+  const question = { run: "demo.x", id: "q1", kind: "question", role: "planner", text: "May I?", context: "", options: ["Yes"], may: true, expiresAt: "2026-01-05T14:02:00Z" };
+  const asks = { status: "ready", questions: [question], approvals: [], problem: null, loading: 0 };
+  const [expired] = actions.OpenAsk(watching(goodRun().slice(0, 20), { asks }), { kind: "question", id: "q1" });
+  const late = await draw(expired);
+  assert.match(late.querySelector(".modal").textContent, /Expired\. Nobody answered in time/);
+  assert.equal(late.querySelectorAll(".option, textarea, .modal-acts .button--primary").length, 0);
+  const frame = { v: 1, run: "u", attempt: 1, seq: 21, ts: "2026-01-05T14:02:41.000Z", op: "o20" };
+  const event = { ...frame, type: "question.answered", questionId: "q1", outcome: "success", text: "No **never**", author: "bob" };
+  const [heard] = [actions.EventsArrived(expired, [event])].flat();
+  const closed = await draw(heard);
+  assert.match(closed.querySelector(".modal .framing").textContent, /answered by bob\.\s*No never/);
+  assert.equal(actions.SendAnswer(heard), heard);
+});
 
 test("actions never answer undefined, whatever the payload", () => {
   const skipped = new Set(["ROW_PX", "EVENT_ROW_PX", "PAGE_EVENTS", "rowsOf", "startedMs"]);

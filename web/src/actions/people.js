@@ -102,7 +102,7 @@ const ROWS_SLICE_CHARS = 400_000;
 /** The text as it is drawn: short arguments indented, long ones as they are. `exact` shows the canonical text itself. */
 function withArguments(state, whole, exact = whole.length > PRETTY_MAX_CHARS) {
   const text = exact ? whole : indented(whole);
-  const sheet = { text, exact, starts: [], next: 0, top: 0, height: 300 };
+  const sheet = { text, exact, starts: [], next: 0, top: 0, height: 300, hidden: false, spaces: false };
   return { ...state, modal: { ...state.modal, sheet, seen: false, read: false } };
 }
 
@@ -119,10 +119,11 @@ export function MoreRows(state, id) {
   const { modal } = state;
   if (modal?.kind !== "approval" || modal.item.id !== id || !modal.sheet) return state;
   const { sheet } = modal;
-  const { starts, next } = cutRows(sheet.text, sheet.next, state.wide ? 96 : 36, ROWS_SLICE_CHARS);
-  for (const start of starts) sheet.starts.push(start);
+  const cut = cutRows(sheet.text, sheet.next, state.wide ? 96 : 36, ROWS_SLICE_CHARS);
+  for (const start of cut.starts) sheet.starts.push(start);
+  const { next } = cut;
   const done = next >= sheet.text.length;
-  const grown = { ...sheet, next, done };
+  const grown = { ...sheet, next, done, hidden: sheet.hidden || cut.hidden, spaces: sheet.spaces || cut.spaces };
   const shown = { ...state, modal: { ...modal, sheet: grown, seen: modal.seen || (done && fits(grown)) } };
   return done ? shown : [shown, later(0, MoreRows, id)];
 }

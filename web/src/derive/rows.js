@@ -17,14 +17,16 @@ export function columnsOf(char) {
 }
 
 /**
- * Cuts `text` into rows from `start` on, looking at `most` characters at a time: {starts, next}, where `starts` are
- * the offsets at which rows begin and `next` is where to go on (text.length when done). Pure.
+ * Cuts `text` into rows from `start` on, looking at `most` characters at a time: {starts, next, hidden, spaces}, where
+ * `starts` are the offsets at which rows begin, `next` is where to go on (text.length when done), `hidden` says that
+ * hidden characters were met and `spaces` that a long run of spaces was, other than an indentation. Pure.
  */
 export function cutRows(text, start, columns, most) {
   const starts = [];
   const widths = new Map();
   const stop = Math.min(text.length, start + most);
-  let at = start;
+  let [at, run, inked] = [start, 0, start > 0 && text[start - 1] !== "\n"];
+  let [hidden, spaces] = [false, false];
   while (at < stop) {
     starts.push(at);
     let used = 0;
@@ -32,6 +34,7 @@ export function cutRows(text, start, columns, most) {
       const code = text.charCodeAt(at);
       if (code === 0x0a) {
         at += 1;
+        [run, inked] = [0, false];
         break;
       }
       const plain = code >= PLAIN_FROM && code <= PLAIN_TO;
@@ -40,13 +43,17 @@ export function cutRows(text, start, columns, most) {
       if (!plain) {
         width = widths.get(char) ?? columnsOf(char);
         widths.set(char, width);
+        hidden = hidden || width > 2;
       }
       if (used + width > columns && used > 0) break;
+      run = code === 0x20 ? run + 1 : 0;
+      spaces = spaces || (inked && run >= LONG_SPACES);
+      inked = inked || code !== 0x20;
       used += width;
       at += plain ? 1 : char.length;
     }
   }
-  return { starts, next: at };
+  return { starts, next: at, hidden, spaces };
 }
 
 /** Row `index` as it is shown: hidden characters spelt out, long runs of spaces dotted, no line feed at its end. */
@@ -55,15 +62,4 @@ export function rowText(text, starts, index) {
   const line = reveal(raw.endsWith("\n") ? raw.slice(0, -1) : raw).replaceAll("\t", "\\t");
   const begins = starts[index] === 0 || text[starts[index] - 1] === "\n";
   return line.replace(SPACES, (run, at) => (begins && at === 0 ? run : "·".repeat(run.length)));
-}
-
-const HIDDEN_LOOK_CHARS = 2_000_000;
-
-/** What a person should be warned of before reading: {hidden, spaces}. Looks at two million characters at most. */
-export function warningsOf(text) {
-  const seen = text.length > HIDDEN_LOOK_CHARS ? text.slice(0, HIDDEN_LOOK_CHARS) : text;
-  return {
-    hidden: reveal(seen) !== seen,
-    spaces: new RegExp(`[^ \\n] {${LONG_SPACES},}`).test(seen),
-  };
 }

@@ -3,7 +3,7 @@
 import { h } from "../h.js";
 import { text } from "../safe.js";
 import { secondsLeft } from "../derive/people.js";
-import { rowText, warningsOf } from "../derive/rows.js";
+import { rowText } from "../derive/rows.js";
 import { ARGUMENT_ROW_PX, ArgumentsScrolled, ConfirmRead, Copy, SendDecision, ShowExact } from "../actions.js";
 import { windowOf } from "./activity.js";
 import { Button, Chip, scrolled } from "./parts.js";
@@ -44,20 +44,8 @@ const Facts = (state, item, seconds, closed) =>
     h("dd", {}, closed === null ? TimeLeft(seconds, closed) : "decided"),
   ]);
 
-const warned = new Map();
-
-/** Warnings of a text, looked for once. */
-function warningsFor(whole) {
-  if (!warned.has(whole)) {
-    warned.clear();
-    warned.set(whole, warningsOf(whole));
-  }
-  return warned.get(whole);
-}
-
 function Arguments({ item, sheet }) {
-  const { text: whole, starts, top, height, exact } = sheet;
-  const { hidden, spaces } = warningsFor(whole);
+  const { text: whole, starts, top, height, exact, hidden, spaces } = sheet;
   const [first, last] = windowOf(top, height, starts.length, ARGUMENT_ROW_PX);
   const rows = [];
   for (let index = first; index < last; index += 1)

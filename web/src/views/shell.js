@@ -37,9 +37,9 @@ export function TopBar(state) {
           {
             class: "chip chip--attention needs-you",
             href: attentionHref(state),
-            "aria-label": `${needs(help)}: go to the run that waits`,
+            "aria-label": `${needs(help)}, go to the run that waits`,
           },
-          [Icon("awaiting", 14), h("b", {}, String(help)), h("span", {}, help === 1 ? "needs you" : "need you")],
+          [Icon("awaiting", 14), h("b", {}, String(help)), h("span", {}, help === 1 ? " needs you" : " need you")],
         ),
       route.screen === "watch" && route.runId !== "" && Connection(state),
       Button({
@@ -81,7 +81,7 @@ function ScreenLink(state, screen, label) {
   );
 }
 
-const needs = (count) => (count === 1 ? "1 thing needs you" : `${count} things need you`);
+const needs = (count) => `${count} ${count === 1 ? "needs" : "need"} you`;
 
 // The run that is watched already comes last: a click leads to the next one that waits.
 function attentionHref(state) {
