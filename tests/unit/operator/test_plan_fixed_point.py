@@ -83,7 +83,8 @@ WAITS = st.dictionaries(
 
 @st.composite
 def worlds(draw: st.DrawFn) -> Observed:
-    jobs = kit.job_of(kit.run(), failed=draw(st.sampled_from(["", "BackoffLimitExceeded"])))
+    failed, held = draw(st.sampled_from(["", "BackoffLimitExceeded"])), draw(st.booleans())
+    jobs = kit.job_of(kit.run(), failed=failed, suspended=held)
     opener = {"metadata": {"name": "open"}, "spec": {"podSelector": {}, "ingress": [{}]}}
     return kit.world(
         guild=draw(st.sampled_from([None, kit.GUILD, {"roles": 3}])),
