@@ -12,7 +12,16 @@ from pydantic import Field, TypeAdapter
 
 from guildhall_contracts import limits
 from guildhall_contracts.approvals import ApprovalDecision
-from guildhall_contracts.base import ArgumentsText, BlobText, EventText, Record, RoleName, Sha256, ToolName, within_bytes
+from guildhall_contracts.base import (
+    ArgumentsText,
+    BlobText,
+    EventText,
+    Record,
+    RoleName,
+    Sha256,
+    ToolName,
+    within_bytes,
+)
 from guildhall_contracts.content import Block
 from guildhall_contracts.errors import ErrorInfo, ErrorKind
 from guildhall_contracts.guild import GatewayModel
@@ -124,6 +133,10 @@ class ModelReply(Record):
     scripted: bool = False
     replayed: bool = False
     totals: LedgerTotals
+
+
+STALLED: Final = "stalled"
+"""`detail.cause` of a call whose provider went silent: it is asked once more and no oftener."""
 
 
 class GatewayError(Record):

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from guildhall_contracts.errors import ErrorInfo, error_info
-from guildhall_contracts.model_api import GatewayError
+from guildhall_contracts.model_api import STALLED, GatewayError
 
 TRIES_MAX_COUNT: Final = 6
 STALLS_MAX_COUNT: Final = 2
@@ -88,7 +88,8 @@ def _final(error: ErrorInfo, message: str) -> ErrorInfo:
 
 
 def from_gateway(failure: GatewayError) -> Failure:
-    return Failure(failure.error, failure.retry_after_seconds)
+    stalled = failure.error.detail.get("cause") == STALLED
+    return Failure(failure.error, failure.retry_after_seconds, stalled=stalled)
 
 
 def unavailable(message: str, wait_seconds: float | None = None, *, stalled: bool = False) -> Failure:

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from typing import Final, Literal, Protocol
 
-from guildhall_contracts.model_api import GatewayError, ModelRequest, StopReason, ToolCall
+from guildhall_contracts.model_api import STALLED, GatewayError, ModelRequest, StopReason, ToolCall
 
 from guildhall_gateway.prices import Pricing, TokenCount
 from guildhall_gateway.problems import gateway_error
@@ -87,5 +87,5 @@ def garbage_answer(who: str) -> ProviderFailure:
 
 
 def stalled(who: str, idle_seconds: float) -> ProviderFailure:
-    text = f"{who} went silent: nothing came for {idle_seconds:.0f} s"
-    return ProviderFailure(gateway_error("llm_unavailable", text), "unknown")
+    text = f"model stream stalled: {who} went silent, nothing came for {idle_seconds:.0f} s"
+    return ProviderFailure(gateway_error("llm_unavailable", text, detail={"cause": STALLED}), "unknown")
