@@ -7,7 +7,7 @@ from typing import Any, Final
 
 DEPTH_MAX: Final = 32
 ITEMS_MAX_COUNT: Final = 200_000
-PIECE_MAX_BYTES: Final = 64 * 1024
+PIECE_MAX_CHARS: Final = 16 * 1024
 ERROR_MAX_BYTES: Final = 8 * 1024
 _INTEGER_MAX_BITS: Final = 4_096
 

@@ -80,6 +80,7 @@ async def start_worker(address_space_bytes: int = limits.CODE_ADDRESS_SPACE_MAX_
     try:
         process = await asyncio.create_subprocess_exec(
             sys.executable,
+            "-P",
             "-m",
             MODULE,
             str(address_space_bytes),

@@ -94,14 +94,12 @@ class _Printed:
     room_bytes: int
 
     def take(self, _stream: str, text: str) -> None:
-        data = text.encode("utf-8", "replace")
-        while data:
-            piece, data = data[: min(self.room_bytes, plain.PIECE_MAX_BYTES)], data[plain.PIECE_MAX_BYTES :]
+        for at in range(0, len(text), plain.PIECE_MAX_CHARS):
+            piece = text[at : at + plain.PIECE_MAX_CHARS].encode("utf-8", "replace")
             self.room_bytes -= len(piece)
-            if piece:
-                self.outlet.send({"kind": "print", "text": piece.decode("utf-8", "replace")})
-            if self.room_bytes <= 0:
+            if self.room_bytes < 0:
                 self.outlet.last_words(killed("output"))
+            self.outlet.send({"kind": "print", "text": piece.decode()})
 
 
 class _Host:
@@ -152,6 +150,8 @@ def _failed(error: monty.MontyError) -> dict[str, Any]:
 
 
 def main() -> None:
+    if os.getpgid(0) != os.getpid():
+        sys.exit("the worker has to lead a process group of its own: it ends by ending its group")
     binary = interpreter()
     held = confine(binary, int(sys.argv[1]))
     outlet = Outlet(threading.Lock())

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -185,6 +186,13 @@ def recorded() -> tuple[Pool, list[Worker]]:
         return started[-1]
 
     return Pool(start), started
+
+
+def test_a_worker_that_leads_no_group_does_not_begin() -> None:
+    command = [sys.executable, "-m", "guildhall_executor.code.worker", str(1 << 28)]
+    made = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=60, check=False)
+    assert (made.returncode, made.stdout) == (1, "")
+    assert "process group" in made.stderr
 
 
 async def test_a_dead_worker_takes_no_requests(bench: Bench) -> None:

@@ -33,6 +33,11 @@ async def test_prints_come_in_order_and_before_the_end(bench: Bench) -> None:
     assert "".join(result.stdout) == "a\nb 1\n" == "".join(bench.printed)
 
 
+async def test_a_long_print_comes_whole(bench: Bench) -> None:
+    result = await bench.run("print('é世' * 20_000)")
+    assert "".join(result.stdout) == "é世" * 20_000 + "\n"
+
+
 async def test_a_tool_is_a_function_and_gives_a_dict(bench: Bench) -> None:
     bench.answer = lambda *_: "line one\nline two"
     result = await bench.run("r = read_file('a.py', max_lines=3)\n[len(r['text'].splitlines()), r['error_code']]")
