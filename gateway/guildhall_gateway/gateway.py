@@ -205,10 +205,10 @@ class Gateway:
     async def _forget(self, run: str) -> None:
         if await self.ledger.forget_replies(run):
             self.usage.changed(run, now=True)  # its last figures may be those an earlier gateway did not write
+        await self.tools.forget(run)
         if self.source.run(run) is None:
             await self.inbox.forget(run)
             await self.approvals.forget(run)
-            await self.tools.forget(run)
             await self.blobs.drop(run)
             await self.retention.gone(run, self.clock())
 

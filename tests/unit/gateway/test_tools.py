@@ -184,3 +184,15 @@ async def test_a_new_connection_with_the_old_name_is_not_the_old_one(tmp_path: P
         made.cluster.tell("set", connection(made.server.url, uid="connection-2", tools={}))
         await kit.until(lambda: len(made.cluster.connection_statuses) > 1)
         assert code(await made.call(READ, {"number": 1}, call_id="c2")) == "approval_needed"
+
+
+async def test_what_was_for_a_run_is_deleted_when_it_is_over(tmp_path: Path) -> None:
+    async with bench(tmp_path) as made:
+        assert said(await made.call(READ, {"number": 1})) == "note 1"
+        store = made.served.gateway.store
+        assert made.run.uid in await store.runs_with_content()
+        made.cluster.change_run(finished=True)
+        async with asyncio.timeout(5):
+            while await made.served.gateway.tools._store.guild(made.run.uid) is not None:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
+        assert made.run.uid not in await store.runs_with_content()
