@@ -343,6 +343,20 @@ def _many_gaps() -> list[Wire | str]:
     return [started(), *(at(3 + 2 * n, "budget.warned", kind="tokens", used=n, limit=200) for n in range(104))]
 
 
+def _code() -> list[Wire | str]:
+    return [
+        started(), entered(),
+        tool(3, "planner", "o1", "run_code", '{"code":"..."}'),
+        tool(4, "planner", "o3", "read_file", '{"path":"a"}'),
+        done(5, "o4", "planner", output="one"),
+        at(6, "tool.progress", op="o3", role="planner", text="seen 1"),
+        tool(7, "planner", "o3", "run_shell", '{"command":"sleep 60"}'),
+        done(8, "o7", "planner", "cancelled", errorCode="cancelled"),
+        done(9, "o3", "planner", "error", output="code_killed: stopped after 10 seconds", errorCode="code_killed"),
+        finished(10),
+    ]  # fmt: skip
+
+
 def _odd_tools() -> list[Wire | str]:
     roles = [
         {
@@ -372,6 +386,7 @@ CASES: dict[str, tuple[str, list[Wire | str], Wire | None]] = {
     "cutting": ("prose is cut by code points, also outside the basic plane", _cutting(), None),
     "no-start": ("the first events are lost", _no_start(), None),
     "many-gaps": ("only the newest hundred holes are kept", _many_gaps(), None),
+    "code": ("tools that code calls are below the code's operation; they end with it", _code(), None),
     "odd-tools": ("declared tools that cannot be participants; a tool nobody declared", _odd_tools(), None),
     "closed": (
         "the log ends after a tool start", [started(), entered(), called(3, "planner", "o1"), tool(4, "planner", "o1", "run_shell")],
