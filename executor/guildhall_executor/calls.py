@@ -43,7 +43,7 @@ def _ask_first(draft: Draft, op: OpId, asked: OpenCall) -> bool:
     """Asks a person about a sound call that only lacks a yes; False for any other: that is judged at its turn."""
     if asked.approval or not draft.state.asks_first(asked.call.name):
         return False
-    if _refusal(draft, op, asked, approved=True) is not None:
+    if _refusal(draft, op, asked) is not None:
         return False
     arguments = checked(asked.call)
     if isinstance(arguments, BadArguments):
@@ -80,7 +80,7 @@ def begin(draft: Draft, op: OpId, asked: OpenCall) -> None:
     """Performs a call, hands it out, or refuses it."""
     if _ask_first(draft, op, asked):
         return
-    refusal = _refusal(draft, op, asked, approved=asked.approval != "")
+    refusal = _refusal(draft, op, asked)
     if refusal is not None:
         refuse(draft, op, asked, refusal)
         return
@@ -105,7 +105,8 @@ def _unless(draft: Draft, op: OpId, asked: OpenCall, code: str, problem: str | N
         refuse(draft, op, asked, failed(code, problem))
 
 
-def _refusal(draft: Draft, op: OpId, asked: OpenCall, *, approved: bool) -> ToolResult | None:
+def _refusal(draft: Draft, op: OpId, asked: OpenCall) -> ToolResult | None:
+    """Why no yes could make this call run; None when one could, or none is wanted."""
     invocation, call = draft.role(op), asked.call
     tools = invocation.tools.names
     if call.name not in tools:
@@ -114,7 +115,7 @@ def _refusal(draft: Draft, op: OpId, asked: OpenCall, *, approved: bool) -> Tool
         return failed("unknown_tool", said)
     if asked.code and call.name in NOT_FROM_CODE:
         return failed("unknown_tool", f"'{call.name}' cannot be called from code; call it as a tool.")
-    if not draft.state.may(call.name, approved=approved):
+    if not draft.state.may(call.name, approved=True):
         return failed("tool_denied", f"policy does not permit '{call.name}' in this Run; go on without it.")
     return None
 
@@ -128,6 +129,9 @@ def _finish(draft: Draft, op: OpId, asked: OpenCall, arguments: Finish) -> None:
 
 def _hand_out(draft: Draft, op: OpId, asked: OpenCall, arguments: Arguments) -> None:
     """Runs a tool, or lets it wait for the workspace if it writes there and another does."""
+    if not draft.state.may(asked.call.name, approved=asked.has_yes):
+        refuse(draft, op, asked, failed("tool_denied", f"no person approved this call of '{asked.call.name}'."))
+        return
     policy = draft.state.policy_of(asked.call.name)
     writes = policy is not None and policy.effect != "read" and not is_external(asked.call.name)
     if writes and draft.state.writer not in ("", asked.code):
@@ -139,7 +143,7 @@ def _hand_out(draft: Draft, op: OpId, asked: OpenCall, arguments: Arguments) -> 
     draft.change_call(op, asked.id, stage="running", op=begun)
     if writes and not draft.state.writer:
         draft.change(writer=begun)
-    approval = approvals.request_of(draft, invocation.role, asked, arguments) if asked.approval else None
+    approval = approvals.request_of(draft, invocation.role, asked, arguments) if asked.has_yes else None
     work = RunTool(begun, invocation.role, asked.call.name, arguments, writes, asked.id, approval)
     if isinstance(arguments, RunCode):
         functions = tuple(tool for tool in invocation.tools.names if tool not in NOT_FROM_CODE)

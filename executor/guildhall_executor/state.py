@@ -49,6 +49,11 @@ class OpenCall:
     number: int = 0  # of the call within that code
     result: Message | None = None  # set exactly when `done`
 
+    @property
+    def has_yes(self) -> bool:
+        """Whether a person approved this very call."""
+        return self.approval != "" and self.stage in ("approved", "queued")
+
 
 @dataclass(frozen=True, slots=True)
 class ModelWait:
