@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from guildhall_operator.client import version_of
 from guildhall_operator.records import Json
-from guildhall_operator.store import uid_of
+from guildhall_operator.runs import uid_of
 
 DEAF_SECONDS: Final = 60.0
 

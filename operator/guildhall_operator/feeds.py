@@ -6,7 +6,8 @@ from typing import Any, Final
 from guildhall_operator.client import Kube
 from guildhall_operator.manifests.owner import API_VERSION
 from guildhall_operator.reflector import Reflector, Sink
-from guildhall_operator.store import RunKey, Store, name_of, uid_of
+from guildhall_operator.runs import RunKey, name_of, uid_of
+from guildhall_operator.store import Store
 
 Put = Callable[[dict[str, Any]], set[RunKey]]
 Stale = Callable[[str, list[dict[str, Any]]], list[dict[str, Any]]]

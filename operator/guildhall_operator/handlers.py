@@ -11,7 +11,7 @@ import kopf
 from guildhall_operator.client import connection_info
 from guildhall_operator.reconcile import Reconciler
 from guildhall_operator.records import mapping
-from guildhall_operator.store import name_of, uid_of
+from guildhall_operator.runs import name_of, uid_of
 
 GROUP: Final = "guildhall.dev"
 VERSION: Final = "v1alpha1"

@@ -18,9 +18,9 @@ from guildhall_operator.plan import plan
 from guildhall_operator.queue import WorkQueue
 from guildhall_operator.records import Json
 from guildhall_operator.run_view import RunView
+from guildhall_operator.runs import name_of
 from guildhall_operator.schedule import TIME_ANNOTATION, SchedulePlan, ScheduleView, refused, schedule_plan
 from guildhall_operator.status import parse_stamp
-from guildhall_operator.store import name_of
 
 Key = tuple[str, str, str]  # kind, namespace, name
 logger = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ from typing import Final
 from guildhall_operator.client import KubeError, list_all
 from guildhall_operator.manifests.owner import API_VERSION
 from guildhall_operator.reconcile import Reconciler
-from guildhall_operator.store import name_of, uid_of
+from guildhall_operator.runs import name_of, uid_of
 
 RELIST_SECONDS: Final = 600.0
 RETRY_SECONDS: Final = 5.0

@@ -4,7 +4,8 @@ from typing import Any
 
 from guildhall_operator.feeds import reflectors
 from guildhall_operator.reflector import Reflector
-from guildhall_operator.store import RunKey, Store
+from guildhall_operator.runs import RunKey
+from guildhall_operator.store import Store
 from unit.operator import kit
 from unit.operator.fake_kube import FakeKube
 
