@@ -107,11 +107,15 @@ def _operation(operation: Wire, labels: dict[str, str]) -> str:
     return f"<tr>{''.join(cells)}</tr>"
 
 
+def _marks(file: Wire) -> str:
+    return ", ".join(word for key, word in (("willRun", "will run"), ("generated", "generated")) if file.get(key))
+
+
 def _files(files: list[Wire]) -> str:
     rows = (
         f"<tr><td>{escape(file['path'])}</td><td>{escape(file['status'])}</td>"
         f'<td class="number">+{file["added"]} −{file["removed"]}</td>'
-        f"<td>{'will run' if file.get('willRun') else ''}</td></tr>"
+        f"<td>{_marks(file)}</td></tr>"
         for file in files
     )
     return f"<h2>Changed files</h2><table>{''.join(rows)}</table>" if files else ""

@@ -271,7 +271,10 @@ class BudgetWarned(Event):
 
 
 class ChangedFile(Record):
-    """One file of the patch; `willRun` marks hooks, CI files, build files and agent instructions."""
+    """One file of the patch; `willRun` marks hooks, CI files, build files and agent instructions.
+
+    `generated` is a hint that a tool made it: a build's output, a lock file, minified text.
+    """
 
     path: str = Field(max_length=limits.PATH_MAX_CHARS)
     status: Literal["added", "modified", "deleted", "renamed"]
@@ -279,6 +282,7 @@ class ChangedFile(Record):
     removed: int = Field(0, ge=0)
     binary: bool = False
     will_run: bool = False
+    generated: bool = False
 
 
 class ChangesUpdated(Event):

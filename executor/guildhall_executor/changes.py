@@ -94,8 +94,8 @@ def _unsound(why: str) -> ErrorInfo:
 
 def _summed(files: list[FileChange], sha256: str, size: int, omitted: list[str]) -> Change:
     shown = bounded_files([file.shown() for file in files[: limits.EVENT_CHANGED_FILES_MAX_COUNT]], omitted)
-    if len(shown) < len(files):  # what runs by itself is never cut off for its place
-        first = sorted(files, key=lambda file: not file.will_run)
+    if len(shown) < len(files):  # what runs by itself is never cut off for its place, what a tool made goes last
+        first = sorted(files, key=lambda file: (not file.will_run, file.generated))
         shown = bounded_files([file.shown() for file in first[: limits.EVENT_CHANGED_FILES_MAX_COUNT]], omitted)
     return Change(
         sha256=sha256,

@@ -13,6 +13,7 @@ from typing import Final, Literal
 from guildhall_contracts import limits
 from guildhall_contracts.events import ChangedFile
 
+from guildhall_executor.generated import made_by_line, made_by_name
 from guildhall_executor.willrun import will_run
 
 Status = Literal["added", "modified", "deleted"]
@@ -37,7 +38,7 @@ class FileChange:
     """One file of a patch; `path` is where it ends up, or was if it is deleted.
 
     `executable` when the patch makes it so; `target` is what a new or changed symbolic link says; `obeyed` when such a
-    link makes it one of the files that run.
+    link makes it one of the files that run; `says_generated` when one of the lines shown looks made by a tool.
     """
 
     path: bytes
@@ -48,6 +49,7 @@ class FileChange:
     executable: bool = False
     target: bytes | None = None
     obeyed: bool = False
+    says_generated: bool = False
 
     @property
     def name(self) -> str:
@@ -57,6 +59,10 @@ class FileChange:
     def will_run(self) -> bool:
         return self.executable or self.obeyed or will_run(self.name)
 
+    @property
+    def generated(self) -> bool:
+        return self.says_generated or made_by_name(self.name)
+
     def shown(self) -> ChangedFile:
         return ChangedFile(
             path=self.name[: limits.PATH_MAX_CHARS],
@@ -65,6 +71,7 @@ class FileChange:
             removed=self.removed,
             binary=self.binary,
             will_run=self.will_run,
+            generated=self.generated,
         )
 
 
@@ -201,18 +208,32 @@ def _header_path(names: bytes) -> bytes | None:
     return old[2:] if sound else None
 
 
+class _Content:
+    """What the lines of a file's hunks say about it."""
+
+    def __init__(self) -> None:
+        self.added: list[bytes] = []  # at most as many as a link's text can have
+        self.generated = False
+
+    def take(self, line: bytes) -> None:
+        if line[:1] == b"+" and len(self.added) < limits.PATH_MAX_CHARS:
+            self.added.append(line[1 : limits.PATH_MAX_CHARS + 1])
+        self.generated = self.generated or made_by_line(line)
+
+
 def _hunks(lines: _Lines, file: FileChange, *, link: bool) -> FileChange | None:
-    text: list[bytes] | None = [] if link and file.status != "deleted" else None
+    content = _Content()
     while lines.line is not None and not lines.line.startswith(b"diff --git "):
-        counts = _hunk(lines, text)
+        counts = _hunk(lines, content)
         if counts is None:
             return None
         file = replace(file, added=file.added + counts[0], removed=file.removed + counts[1])
-    return file if text is None else replace(file, target=b"\n".join(text))
+    file = replace(file, says_generated=content.generated)
+    return replace(file, target=b"\n".join(content.added)) if link and file.status != "deleted" else file
 
 
-def _hunk(lines: _Lines, text: list[bytes] | None) -> tuple[int, int] | None:
-    """Lines added and removed by one hunk, which is as long as its header announces; the added ones go into `text`."""
+def _hunk(lines: _Lines, content: _Content) -> tuple[int, int] | None:
+    """Lines added and removed by one hunk, which is as long as its header announces; `content` is shown each."""
     match = _HUNK.fullmatch(lines.line or b"")
     if match is None:
         return None
@@ -223,14 +244,13 @@ def _hunk(lines: _Lines, text: list[bytes] | None) -> tuple[int, int] | None:
         kind = lines.line[:1]
         if kind == b"+":
             added, new = added + 1, new - 1
-            if text is not None and len(text) < limits.PATH_MAX_CHARS:
-                text.append(lines.line[1:])
         elif kind == b"-":
             removed, old = removed + 1, old - 1
         elif kind in (b" ", b""):
             old, new = old - 1, new - 1
         elif kind != b"\\":
             return None
+        content.take(lines.line)
         lines.step()
     while lines.line is not None and lines.line.startswith(b"\\"):
         lines.step()

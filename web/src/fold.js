@@ -231,6 +231,7 @@ function changesUpdated(model, event) {
     removed: 0,
     binary: false,
     willRun: false,
+    generated: false,
     ...file,
   }));
   run.changedFilesTotal = event.filesTotal ?? 0;

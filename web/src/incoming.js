@@ -177,6 +177,7 @@ const readFile = (value) => {
     removed: number(file.removed),
     binary: file.binary === true,
     willRun: file.willRun === true,
+    generated: file.generated === true,
   };
 };
 

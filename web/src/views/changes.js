@@ -70,6 +70,7 @@ function Summary(state, files, view) {
             h("code", {}, text(file?.path, 1024)),
             hasHidden(file?.path) && Chip("warn", "warn", "hidden characters"),
             file?.willRun === true && Chip("warn", "warn", "will run"),
+            file?.generated === true && h("span", { class: "hint" }, "generated"),
             file?.binary === true
               ? h("span", { class: "hint" }, "binary")
               : h("span", { class: "hint" }, [
