@@ -31,6 +31,7 @@ func prepareCommand(arguments []string) int {
 		return nil
 	})
 	flags.BoolVar(&plan.Resume, "resume", false, "leave a workspace whose baseline was taken before as it is")
+	flags.BoolVar(&plan.NotEmpty, "not-empty", false, "the workspace is a clone: refuse one without a file")
 	report := flags.String("termination-log", "/dev/termination-log", "file to write the message to")
 	noGate := flags.Bool("no-gate", false, "do not probe the network (local mode)")
 	if err := flags.Parse(arguments); err != nil {

@@ -109,6 +109,8 @@ def prepare(spec: RunSpec, config: Config, gate: GateConfig, *, resume: bool = F
         _mount("baseline", pod.BASELINE_PATH),
         _mount("tmp-prepare", "/tmp"),  # noqa: S108  a mount of the container's own
     ]
+    if spec.workspace is not None and spec.workspace.template is not None:
+        command.append("--not-empty")
     archive = spec.workspace.archive if spec.workspace else None
     if archive is not None:
         command += [

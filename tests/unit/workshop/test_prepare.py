@@ -186,3 +186,17 @@ def test_a_bomb_ends_at_the_limit(places: tuple[Path, Path], tmp_path: Path) -> 
     done = prepare(*places, "--archive", str(source))
     assert (done.returncode, message_of(done).outcome) == (6, "source_too_large")
     assert str(limits.ARCHIVE_UNPACKED_MAX_BYTES) in message_of(done).message
+
+
+def test_a_clone_that_was_none_is_refused(places: tuple[Path, Path]) -> None:
+    """A storage driver without cloning gives an empty volume; only a source that is a clone has to hold a file."""
+    workspace, _ = places
+    control = prepare(*places, "--no-gate", "--not-empty")
+    assert message_of(control).outcome == "passed"
+    (workspace / "file").unlink()
+    (workspace / "lost+found").mkdir()
+    done = prepare(*places, "--no-gate", "--not-empty")
+    message = message_of(done)
+    assert (done.returncode, message.outcome) == (5, "workspace_failed")
+    assert "does not clone" in message.message
+    assert message_of(prepare(*places, "--no-gate")).outcome == "passed", "an empty workspace of its own is fine"

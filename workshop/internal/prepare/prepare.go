@@ -16,7 +16,8 @@ import (
 )
 
 // Plan is what `prepare` is told. Empty Bin or Baseline leave that step out; a nil Gate does too. With Resume, a
-// workspace whose baseline is whole is left as an earlier attempt left it.
+// workspace whose baseline is whole is left as an earlier attempt left it. With NotEmpty, one without a file is refused:
+// a storage driver that cannot clone gives an empty volume and says nothing.
 type Plan struct {
 	Bin             string
 	Workspace       string
@@ -24,6 +25,7 @@ type Plan struct {
 	Archives        []string
 	StripComponents int
 	Resume          bool
+	NotEmpty        bool
 	Gate            *gate.Config
 }
 
@@ -113,7 +115,12 @@ func workspace(plan Plan) (*Workspace, string, error) {
 	if err != nil {
 		return nil, "", fmt.Errorf("the baseline could not be taken: %w", err)
 	}
-	return evidenceOf(found), note, nil
+	evidence := evidenceOf(found)
+	if plan.NotEmpty && evidence.Files == 0 {
+		return nil, "", errors.New("the workspace is empty: its storage class does not clone volumes, or the template holds no file; " +
+			"choose a class whose driver clones (workspace.storage.class), or use workspace.claim")
+	}
+	return evidence, note, nil
 }
 
 // writable fails early and clearly where the volume belongs to somebody else.
