@@ -13,7 +13,9 @@ import pytest
 from support.cluster import Cluster
 from support.cluster_fixture import cluster, namespace
 from support.crds import install_crds
+from support.git_pod import fetcher_values
 from support.installation import CONTROL, NAMESPACE, ROOT, Installation, port_forward
+from support.mcp_pod import connection_values
 
 __all__ = ["cluster", "installation", "namespace", "own_installation"]
 
@@ -53,7 +55,11 @@ def values(images: dict[str, str], runs: str = NAMESPACE) -> dict[str, object]:
         "createRunNamespaces": True,
         "runs": {"sealWaitSeconds": 20, "maxConcurrent": 12},
         "isolation": {"timeoutSeconds": 20},
-        "gateway": {"scenarios": {path.name: path.read_text() for path in files}},
+        "fetcher": fetcher_values(),
+        "gateway": {
+            "connections": connection_values(runs),
+            "scenarios": {path.name: path.read_text() for path in files},
+        },
     }
 
 

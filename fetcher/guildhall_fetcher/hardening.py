@@ -105,8 +105,9 @@ _SSH: Final = {
 
 def ssh_command(places: Places) -> str:
     """What git starts for ssh://: no config file, one key, one list of known hosts."""
-    words = ["ssh", "-F", "none", "-T", "-i", str(places.key_copy)]
-    for name, value in {**_SSH, "UserKnownHostsFile": str(places.known_hosts_copy)}.items():
+    words = ["ssh", "-F", "none", "-T"]
+    own = {"IdentityFile": str(places.key_copy), "UserKnownHostsFile": str(places.known_hosts_copy)}
+    for name, value in {**_SSH, **own}.items():
         words += ["-o", f"{name}={value}"]
     return " ".join(words)  # fixed words and paths of our own: nothing in it needs quoting
 

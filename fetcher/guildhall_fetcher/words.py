@@ -71,11 +71,11 @@ def _credentials(*, secret: bool) -> str:
 
 def redacted(text: str, hidden: tuple[bytes, ...]) -> str:
     """`text` without the Secret's values, as they are and as HTTP sends them."""
-    for value in hidden:
-        plain = value.decode("utf-8", "replace").strip()
-        for form in (plain, base64.b64encode(plain.encode()).decode()):
-            if len(form) >= 4:
-                text = text.replace(form, "[hidden]")
+    plain = [value.decode("utf-8", "replace").strip() for value in hidden]
+    forms = plain + [base64.b64encode(value.encode()).decode() for value in plain]
+    for form in sorted(forms, key=len, reverse=True):  # the pair before the password that is its end
+        if len(form) >= 4:
+            text = text.replace(form, "[hidden]")
     return text
 
 

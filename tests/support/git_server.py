@@ -1,8 +1,8 @@
 """A real git server for tests: `git daemon` and git's own http-backend behind TLS, from the standard library alone.
 
-`python3 git_server.py ROOT --https PORT --cert FILE --key FILE --git PORT`. Repositories are folders below ROOT; those
-below ROOT/private want the user name and password in ROOT/private/.login. Every request line and Authorization is kept
-in ROOT/requests.log, so that a test sees what reached the server. /redirect/… answers 302 to ROOT/redirect.to.
+`python3 git_server.py ROOT --https PORT --cert FILE --key FILE --shut PORT --git PORT`. Repositories are folders below
+ROOT; those below ROOT/private want the user name and password in ROOT/private/.login. Every request line and its
+Authorization is kept in ROOT/requests.log, so that a test sees what reached the server. /redirect/… answers 302 to ROOT/redirect.to.
 """
 
 import argparse
@@ -104,11 +104,12 @@ def daemon_command(root: Path, port: int) -> list[str]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("root", type=Path)
-    for name, kind in (("https", int), ("git", int), ("cert", Path), ("key", Path)):
+    for name, kind in (("https", int), ("shut", int), ("git", int), ("cert", Path), ("key", Path)):
         parser.add_argument(f"--{name}", type=kind)
     chosen = parser.parse_args()
-    server = https_server(chosen.root, chosen.https, chosen.cert, chosen.key)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
+    for port in (chosen.https, chosen.shut):
+        server = https_server(chosen.root, port, chosen.cert, chosen.key)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
     env = {**os.environ, "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*"}
     subprocess.run(daemon_command(chosen.root, chosen.git), env=env, check=True)
 
