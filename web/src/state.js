@@ -20,7 +20,8 @@ export function initialState(env) {
     run: noRun(),
     stage: { tooltip: null, token: 0, pinned: null },
     list: { top: 0, height: 240, follow: true, seen: 0 },
-    events: { top: 0, height: 600, pages: new Map(), loading: new Set(), version: 0 },
+    events: noEvents(),
+    timeline: { to: null },
     changes: { status: "idle", view: null, problem: null, sha: "" },
     ops: new Map(),
     asks: noAsks(),
@@ -37,6 +38,9 @@ export function initialState(env) {
 
 /** Nothing is known of what waits for a person in the watched Run. */
 export const noAsks = () => ({ status: "idle", questions: [], approvals: [], problem: null, loading: 0, again: false });
+
+/** No page of the raw stream is known yet; `rows` are the unreadable lines between the events. */
+export const noEvents = () => ({ top: 0, height: 600, pages: new Map(), loading: new Set(), rows: [], version: 0 });
 
 /** A Run of which nothing is known yet. */
 export const noRun = () => ({

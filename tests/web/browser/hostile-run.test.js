@@ -122,7 +122,7 @@ test(
       await page.goto(`${server.url}/#/runs/demo.long?view=${view}`);
       await page.waitForSelector(`.stage--${view}`);
       await page.waitForTimeout(250);
-      assert.ok((await nodes()) <= 3000 + (view === "timeline" ? 1500 : 0), `${view}: ${await nodes()} nodes`);
+      assert.ok((await nodes()) <= 3000, `${view}: ${await nodes()} nodes`);
     }
     await page.goto(`${server.url}/#/runs/demo.long`);
     await page.waitForSelector(".stage--flow");

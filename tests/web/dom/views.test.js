@@ -392,6 +392,19 @@ test("isolation that is not enforced is said in red, by icon and word", async ()
   assert.match(verified.querySelector(".strip .chip--good").textContent, /isolation verified/);
 });
 
+test("C1: an unreadable line is a row between the events, as text", async () => {
+  const rows = [{ after: 2, reason: "no LogEvent", bytes: 41, text: "<img src=x onerror=alert(1)> \u202e" }];
+  const state = watching(goodRun().slice(0, 6), { hash: "#/runs/demo.fix-slug?view=events" });
+  const pages = new Map([[0, goodRun().slice(0, 6)]]);
+  const element = await draw({ ...state, events: { ...state.events, pages, rows } });
+  const drawn = [...element.querySelectorAll(".event-row")].map((row) => row.querySelector(".event-type").textContent);
+  assert.deepEqual(drawn.slice(1, 4), [goodRun()[1].type, "unreadable", goodRun()[2].type]);
+  assert.match(element.querySelector(".event-row--unreadable").textContent, /41 B.*no LogEvent: <img src=x.*\\u\{202e\}/);
+  assertTrusted(element, "unreadable");
+  const [heard] = [actions.EventsArrived(state, [{ type: "unreadable", ...rows[0] }])].flat();
+  assert.equal(heard.events.rows.length, 1, "a line that comes live has its row too");
+});
+
 test("lists are windowed: 20,000 steps cost as many nodes as the window", async () => {
   const { longRun } = await import("../../../web/dev/frames.js");
   const element = await draw(watching(longRun(40000, "u")));

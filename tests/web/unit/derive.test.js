@@ -14,7 +14,8 @@ import { formProblems, manifestOf, specOf, yaml } from "../../../web/src/derive/
 import { deriveNowCaption } from "../../../web/src/derive/now.js";
 import { parsePatch } from "../../../web/src/derive/patch.js";
 import { sequenceColumns, sequenceMessages, toMermaid } from "../../../web/src/derive/sequence.js";
-import { deriveTimeline } from "../../../web/src/derive/timeline.js";
+import { deriveTimeline, timelineWindow } from "../../../web/src/derive/timeline.js";
+import { placed, rowAt, seqAt } from "../../../web/src/derive/event-rows.js";
 import {
   deriveOperationTooltip,
   deriveParticipantTooltip,
@@ -364,4 +365,26 @@ test("routes: every state goes into the address and comes back; broken ones are 
     );
   }
   assert.equal(parseRoute("#/history?q=x").screen, "history");
+});
+
+test("timeline window: the newest, the chosen step's, or where one went; never more than asked for", () => {
+  assert.deepEqual(timelineWindow(100, null, -1, 1500), { first: 0, last: 100 });
+  assert.deepEqual(timelineWindow(40000, null, -1, 1500), { first: 38500, last: 40000 });
+  assert.deepEqual(timelineWindow(40000, null, 39000, 1500), { first: 38500, last: 40000 });
+  assert.deepEqual(timelineWindow(40000, null, 10, 1500), { first: 0, last: 1500 });
+  assert.deepEqual(timelineWindow(40000, 38500, 10, 1500), { first: 37000, last: 38500 });
+  assert.deepEqual(timelineWindow(40000, 3, -1, 1500), { first: 0, last: 1500 });
+  for (let to = 40000, seen = new Set(); to > 0; to = timelineWindow(40000, to, -1, 1500).first) {
+    const { first, last } = timelineWindow(40000, to, -1, 1500);
+    assert.ok(last - first <= 1500 && !seen.has(first));
+    seen.add(first);
+  }
+});
+
+test("unreadable lines have rows of their own, where they stood", () => {
+  const rows = placed([{ after: 2, id: "b" }, { after: 0, id: "a" }, { after: 2, id: "c" }, { after: 9, id: "late" }], 4);
+  const drawn = Array.from({ length: 7 }, (_, index) => rowAt(rows, index)).map((one) => one.row?.id ?? one.seq);
+  assert.deepEqual(drawn, ["a", 1, 2, "b", "c", 3, 4]);
+  assert.deepEqual([0, 1, 3, 4, 6].map((index) => seqAt(rows, index)), [1, 1, 2, 2, 4]);
+  assert.deepEqual(rowAt([], 5), { seq: 6 });
 });

@@ -1,7 +1,7 @@
 // Where we are: the address is the state, so every change of place passes here.
 import { later, writeHash } from "../effects.js";
 import { formatRoute, parseRoute } from "../router.js";
-import { noAsks, noRun } from "../state.js";
+import { noAsks, noEvents, noRun } from "../state.js";
 import { changesEffects } from "./changes.js";
 import { LoadEventPages } from "./events.js";
 import { historyEffects } from "./history.js";
@@ -47,7 +47,8 @@ export const freshRun = () => ({
   inquiries: [],
   modal: null,
   planOpen: false,
-  events: { top: 0, height: 600, pages: new Map(), loading: new Set(), version: 0 },
+  events: noEvents(),
+  timeline: { to: null },
   list: { top: 0, height: 240, follow: true, seen: 0 },
   stage: { tooltip: null, token: 0, pinned: null },
 });

@@ -8,7 +8,7 @@ import { modelFromWire } from "../model.js";
 import { recordOf, stringOf } from "../safe.js";
 import { isOver, needingHelp } from "../state.js";
 import { changesEffects } from "./changes.js";
-import { LoadEventPages, PAGE_EVENTS } from "./events.js";
+import { LoadEventPages, PAGE_EVENTS, rowsWith } from "./events.js";
 import { opEffects } from "./inspect.js";
 import { LoadAsks, peopleHeard } from "./people.js";
 import { StartReplay } from "./replay.js";
@@ -49,6 +49,7 @@ export function FlowArrived(state, data) {
 export function EventsArrived(state, events) {
   const { run } = state;
   const pages = new Map(state.events.pages);
+  const rows = rowsWith(state.events.rows, events);
   let touched = false;
   for (const event of events) {
     fold(run.model, event);
@@ -61,7 +62,7 @@ export function EventsArrived(state, events) {
     labels: events.some((event) => event.type === "run.started")
       ? createLabels(state.config, run.model.run)
       : state.labels,
-    events: touched ? { ...state.events, pages, version: state.events.version + 1 } : state.events,
+    events: { ...(touched ? { ...state.events, pages, version: state.events.version + 1 } : state.events), rows },
   };
   const changed = events.some((event) => event.type === "changes.updated") ? changesEffects(next) : [];
   return ending(next, [...followEffects(next), ...opEffects(next), ...changed, ...asking]);

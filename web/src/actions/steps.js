@@ -70,4 +70,12 @@ export function reveal([state, ...effects], rows) {
   return [{ ...state, list: { ...state.list, top: wanted } }, ...effects, scrollTo(".activity-scroll", wanted)];
 }
 
+export const TIMELINE_MAX_STEPS = 500;
+
+/** Shows the steps that end at `to`; null follows the newest. */
+export const MoveTimeline = (state, to) => {
+  const total = shownModel(state).list.length;
+  return { ...state, timeline: { to: Number.isSafeInteger(to) && to < total ? to : null } };
+};
+
 export const StageScrolled = (state, { top, height }) => ({ ...state, stageScroll: { top, height } });

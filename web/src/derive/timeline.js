@@ -4,17 +4,32 @@ const IDLE_KEPT_MS = 1000;
 const KINDS = new Set(["delegation", "model", "tool", "question", "approval", "inquiry", "interrupt"]);
 
 /**
+ * Which of `total` steps a timeline shows: {first, last} of at most `most`, ending at `to` (null: the newest), moved so
+ * that step `chosen` (-1: none) is among them while nobody has moved it. Pure.
+ */
+export function timelineWindow(total, to, chosen, most) {
+  const newest = { first: Math.max(0, total - most), last: total };
+  if (to !== null) {
+    const last = Math.min(total, Math.max(Math.min(most, total), to));
+    return { first: Math.max(0, last - most), last };
+  }
+  if (chosen < 0 || chosen >= newest.first) return newest;
+  const last = Math.min(total, Math.max(most, chosen + Math.floor(most / 2)));
+  return { first: Math.max(0, last - most), last };
+}
+
+/**
  * {spans, lanes, breaks}: a span is {operation, left, width, lane} with fractions of 0..1; lanes are source labels in
  * order of first use; breaks are {at, ms} where time was squeezed. `nowMs` ends what is still open. Pure.
  */
-export function deriveTimeline(list, nowMs, msOf, most = 4000) {
+export function deriveTimeline(list, nowMs, msOf) {
   const timed = [];
-  for (const operation of list.slice(-most)) {
+  for (const operation of list) {
     const start = msOf(operation.startedAt);
     if (!KINDS.has(operation.kind) || start === null) continue;
     timed.push({ operation, start, end: Math.max(start, msOf(operation.endedAt) ?? nowMs) });
   }
-  if (timed.length === 0) return { spans: [], lanes: [], breaks: [], totalMs: 0, left: 0 };
+  if (timed.length === 0) return { spans: [], lanes: [], breaks: [], totalMs: 0 };
   const scale = squeezed(
     timed
       .filter((one) => one.operation.kind !== "delegation")
@@ -30,7 +45,7 @@ export function deriveTimeline(list, nowMs, msOf, most = 4000) {
       lane: lanes.indexOf(laneOf(one)),
     };
   });
-  return { spans, lanes, breaks: scale.breaks, totalMs: scale.totalMs, left: Math.max(0, list.length - most) };
+  return { spans, lanes, breaks: scale.breaks, totalMs: scale.totalMs };
 }
 
 const laneOf = ({ operation }) => (operation.kind === "delegation" ? operation.destination : operation.source);

@@ -4,28 +4,42 @@ import { prettyJson, recordOf, text } from "../safe.js";
 import { timeOfDay } from "../format.js";
 import { EVENT_ROW_PX, EventsScrolled, PAGE_EVENTS, Select } from "../actions.js";
 import { shownModel } from "../state.js";
+import { placed, rowAt } from "../derive/event-rows.js";
 import { windowOf } from "./activity.js";
 import { Empty, scrolled } from "./parts.js";
 
 export function Events(state) {
   const { top, height, pages } = state.events;
   const { run } = shownModel(state);
-  const [first, last] = windowOf(top, height, run.lastSeq, EVENT_ROW_PX);
-  if (run.lastSeq === 0) return h("div", { class: "events" }, Empty("No events yet"));
+  const bad = placed(state.events.rows, run.lastSeq);
+  const total = run.lastSeq + bad.length;
+  const [first, last] = windowOf(top, height, total, EVENT_ROW_PX);
+  if (total === 0) return h("div", { class: "events" }, Empty("No events yet"));
   const rows = [];
-  for (let seq = first + 1; seq <= last; seq += 1) rows.push(Row(state, seq, run, pages));
+  for (let index = first; index < last; index += 1) {
+    const { seq, row, nth } = rowAt(bad, index);
+    rows.push(row ? Unreadable(row, nth, index) : Row(state, seq, index, run, pages));
+  }
   return h(
     "div",
     { class: "events", onscroll: [EventsScrolled, scrolled], tabindex: "0", role: "region", "aria-label": "Events" },
-    [h("div", { class: "events-space", style: { height: `${run.lastSeq * EVENT_ROW_PX}px` } }, rows)],
+    [h("div", { class: "events-space", style: { height: `${total * EVENT_ROW_PX}px` } }, rows)],
   );
 }
 
-function Row(state, seq, run, pages) {
+// Bytes on the executor's output that are no event: shown where they stood, as text and nothing else.
+const Unreadable = ({ reason, bytes, text: said }, nth, index) =>
+  h("div", { key: `bad${nth}`, style: { top: `${index * EVENT_ROW_PX}px` }, class: "event-row event-row--unreadable" }, [
+    h("span", { class: "event-seq" }, "–"),
+    h("span", { class: "event-bytes" }, `${bytes.toLocaleString("en")} B`),
+    h("span", { class: "event-type" }, "unreadable"),
+    h("span", { class: "event-text", title: text(said, 500) }, `${text(reason, 200)}: ${text(said, 300)}`),
+  ]);
+
+function Row(state, seq, index, run, pages) {
   const page = pages.get(Math.floor((seq - 1) / PAGE_EVENTS));
   const event = page?.find((one) => one.seq === seq);
-  const bad = page?.filter((one) => one.type === "unreadable" && one.after === seq) ?? [];
-  const place = { key: String(seq), style: { top: `${(seq - 1) * EVENT_ROW_PX}px` } };
+  const place = { key: String(seq), style: { top: `${index * EVENT_ROW_PX}px` } };
   const number = h("span", { class: "event-seq" }, String(seq));
   if (event === undefined) {
     const missing = page !== undefined || run.gaps.some((gap) => seq >= gap.first && seq <= gap.last);
@@ -47,12 +61,6 @@ function Row(state, seq, run, pages) {
       h("time", {}, timeOfDay(event.ts)),
       h("span", { class: "event-type" }, text(event.type, 64)),
       h("span", { class: "event-text" }, describe(event)),
-      bad.length > 0 &&
-        h(
-          "span",
-          { class: "chip chip--warn", title: bad.map((one) => text(one.text, 200)).join(" | ") },
-          `${bad.length} unreadable after this`,
-        ),
     ],
   );
 }
