@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from guildhall_contracts.limits import DEADLINE_GRACE_SECONDS
 from guildhall_operator.plan import plan
+from guildhall_operator.run_view import rank_of
 from unit.operator import kit
 
 CLAIM = {"workspace": {"claim": {"name": "repo"}}}
@@ -259,3 +260,30 @@ def test_a_policy_for_the_job_of_this_run_is_seen_before_there_is_one(key: str) 
         done = plan(kit.run(), opened, kit.START)
         assert kit.condition(done, "Succeeded")["status"] == kind
         assert bool(done.create) is (kind == "Unknown")
+
+
+LINE = {"config": kit.config(maxConcurrentRuns=1, priorities=["urgent", "low"])}
+
+
+def in_line(name: str, seconds: float, rank: int) -> kit.Peer:
+    return kit.Peer(name, name, kit.stamp(kit.at(seconds)), holds=False, in_line=True, rank=rank)
+
+
+def test_the_line_goes_by_priority_then_by_age() -> None:
+    """One place is free. A Run waits while another in line comes first."""
+
+    def starts(peer: kit.Peer, **spec: Any) -> bool:
+        created = kit.stamp(kit.at(10))
+        view = kit.run(spec, creationTimestamp=created)
+        return bool(plan(view, kit.world(**LINE, peers=(peer,)), kit.at(20)).create)
+
+    assert starts(in_line("younger", 15, rank=2)), "control: it is the first"
+    assert not starts(in_line("older", 5, rank=2))
+    assert not starts(in_line("younger-and-urgent", 15, rank=0))
+    assert starts(in_line("older", 5, rank=2), priority="urgent")
+    assert starts(in_line("older", 5, rank=2), priority="low"), "a class of the list comes before none"
+    assert not starts(in_line("older-and-urgent", 5, rank=0), priority="urgent")
+
+
+def test_a_priority_is_a_rank_of_the_charts_list() -> None:
+    assert [rank_of(name, ["urgent", "low"]) for name in ("urgent", "low", "", "unknown")] == [0, 1, 2, 2]

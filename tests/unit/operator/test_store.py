@@ -173,3 +173,35 @@ def test_a_pods_labels_lead_to_its_run_when_they_change() -> None:
     labelled["metadata"]["labels"]["app"] = "web"
     assert store.put_pod(labelled) == {KEY}
     assert store.pods(store.runs[KEY])[0].labels["app"] == "web"
+
+
+def test_a_free_place_wakes_the_first_in_line_by_priority() -> None:
+    store = Store(["urgent"])
+
+    def waits(number: int, name: str, **spec: Any) -> None:
+        condition = {"type": "Queued", "status": "True", "reason": "ConcurrencyLimit"}
+        run = raw(number, {"conditions": [condition]}, name, uid=name, creationTimestamp=kit.stamp(kit.at(number)))
+        store.put_run({**run, "spec": {**run["spec"], **spec}})
+
+    for number in range(1, 7):
+        waits(number, f"plain-{number}")
+    waits(9, "last", priority="urgent")
+    assert store.waiting_in(kit.NAMESPACE) == {
+        (kit.NAMESPACE, name) for name in ("last", "plain-1", "plain-2", "plain-3")
+    }
+
+
+def test_a_suspended_run_gives_its_place_back() -> None:
+    store = Store()
+    attempt = {"number": 1, "job": "j"}
+    store.put_run(raw(1, {"attempts": [attempt]}))
+    view = store.runs[KEY]
+    assert view.holds
+    waiting = {"type": "Queued", "status": "True", "reason": "ConcurrencyLimit"}
+    store.put_run(raw(2, {"conditions": [waiting]}, "next", uid="next"))
+    ended = {**attempt, "reason": "Suspended", "endTime": kit.stamp(kit.at(5))}
+    assert (kit.NAMESPACE, "next") in store.put_run(raw(3, {"attempts": [ended]}))
+    assert not store.runs[KEY].holds
+    evicted = {**ended, "reason": "Evicted"}
+    store.put_run(raw(4, {"attempts": [evicted]}))
+    assert store.runs[KEY].holds, "control: an evicted Run keeps it"
