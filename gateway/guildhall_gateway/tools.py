@@ -82,10 +82,12 @@ class Tools:
 
     async def offered(self, run: RunView) -> ExternalTools:
         """What roles of this Run may be offered. Raises Refused."""
-        offers = self._connections.offers(run.namespace)
-        if not offers:
+        offers, unseen = self._seen(run)
+        if not offers and not unseen:
             return ExternalTools()
         rights = await self.rights(run)
+        for name in external_names(rights.guild):
+            self._waited_for(name, unseen)
         tools = []
         for name in external_names(rights.guild):
             kept, offer = offers.get(name, (None, None))
@@ -95,12 +97,27 @@ class Tools:
                 tools.append(ExternalTool(name=name, description=text, parameters=offer.parameters, policy=policy))
         return ExternalTools(tools=tools[: limits.EXTERNAL_TOOLS_PER_RUN_MAX_COUNT])
 
+    def _seen(self, run: RunView) -> tuple[dict[str, tuple[Kept, Offer]], set[str]]:
+        """What is offered now, and the Connections of which that is not known yet. Raises Refused."""
+        if not self._source.ready():
+            raise Refused(lagging("the connections of this namespace"))
+        return self._connections.offers(run.namespace), self._connections.unseen(run.namespace)
+
+    def _waited_for(self, tool: str, unseen: set[str]) -> None:
+        connection = tool.partition("__")[0]
+        if connection in unseen:
+            raise Refused(lagging(f"the tools of connection '{connection}'"))
+
     def shown(self, run: RunView, request: ModelRequest) -> ModelRequest:
         """The request without the external tools nobody offers any more."""
-        if not any(is_external(tool.name) for tool in request.tools):
-            return request
-        offers = self._connections.offers(run.namespace)
-        kept = [tool for tool in request.tools if not is_external(tool.name) or tool.name in offers]
+        if not self._source.ready() or not any(is_external(tool.name) for tool in request.tools):
+            return request  # what is not known to be gone stays; its calls are judged one by one
+        offers, unseen = self._seen(run)
+        kept = [
+            tool
+            for tool in request.tools
+            if not is_external(tool.name) or tool.name in offers or tool.name.partition("__")[0] in unseen
+        ]
         return request if len(kept) == len(request.tools) else request.model_copy(update={"tools": kept})
 
     async def call(self, run: RunView, tool: str, call: ExternalCall) -> ExternalResult:
@@ -123,7 +140,8 @@ class Tools:
         self, run: RunView, record: CallRecord, call: ExternalCall, before: Before | None
     ) -> "asyncio.Task[ExternalResult] | ExternalResult":
         if before is None:
-            offers = self._connections.offers(run.namespace)
+            offers, unseen = self._seen(run)
+            self._waited_for(record.tool, unseen - {name.partition("__")[0] for name in offers})
             policy = await self._judged(run, record.tool, call, {name: offer for name, (_, offer) in offers.items()})
             began = await self._store.begin(record, self._approvals.clock(), self._approval(run, record, call, policy))
             if isinstance(began, str):

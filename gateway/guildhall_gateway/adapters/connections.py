@@ -56,6 +56,7 @@ class Kept:
     offers: dict[str, Offer] = field(default_factory=dict)
     reason: ConnectionReason = "Unreachable"
     message: str = ""
+    looked: bool = False  # its server was asked once, whatever came of it
     told: dict[str, Any] = field(default_factory=dict)
     wake: asyncio.Event = field(default_factory=asyncio.Event)
     task: asyncio.Task[None] | None = None
@@ -154,6 +155,10 @@ class Connections:
             if uid not in there:
                 await self._store.forget_connection(uid)
 
+    def unseen(self, namespace: str) -> set[str]:
+        """Names of Connections whose server was not asked yet: what they offer is not known, which is not nothing."""
+        return {k.view.name for k in self._kept.values() if k.view.namespace == namespace and not k.looked}
+
     def offers(self, namespace: str) -> dict[str, tuple[Kept, Offer]]:
         """What may be offered in a namespace now, by the name a Guild writes."""
         return {
@@ -199,6 +204,7 @@ class Connections:
             kept.wake.clear()
             try:
                 await self._look(kept)
+                kept.looked = True
                 await self._tell(kept)
             except OSError as error:
                 log.warning("connection %s/%s: %s", kept.view.namespace, kept.view.name, error)

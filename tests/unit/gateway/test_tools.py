@@ -196,3 +196,21 @@ async def test_what_was_for_a_run_is_deleted_when_it_is_over(tmp_path: Path) -> 
             while await made.served.gateway.tools._store.guild(made.run.uid) is not None:  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         assert made.run.uid not in await store.runs_with_content()
+
+
+async def test_a_gateway_that_was_just_started_says_wait_and_not_that_there_is_nothing(tmp_path: Path) -> None:
+    async with bench(tmp_path) as made:
+        assert said(await made.call(READ, {"number": 1})) == "note 1"
+        where = made.served.gateway.connections._reach
+        other = tmp_path / "other"
+        other.mkdir()
+        async with kit.serve(other, made.cluster, where=where) as second, second.client() as client:
+            first = await client.get("/v1/tools")
+            assert first.status_code == 503, "nothing is known yet"
+            body = {"callId": "c9", "role": "coder", "arguments": {"number": 9}}
+            call = await client.post(f"/v1/tools/{READ}", json=body)
+            while call.status_code == 503:
+                await asyncio.sleep(0.05)
+                call = await client.post(f"/v1/tools/{READ}", json=body)
+            assert said(call) == "note 9"
+            assert len((await client.get("/v1/tools")).json()["tools"]) == 2
