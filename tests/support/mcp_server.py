@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import uvicorn
@@ -83,7 +84,12 @@ class _Server(uvicorn.Server):
 
 @contextlib.asynccontextmanager
 async def mcp_server(
-    app: Asgi | None = None, port: int = 0, *, lifespan: bool = False, **fields: Any
+    app: Asgi | None = None,
+    port: int = 0,
+    *,
+    lifespan: bool = False,
+    tls: tuple[Path, Path] | None = None,
+    **fields: Any,
 ) -> AsyncIterator[Running]:
     """The server, or another ASGI app in its place, until the context ends."""
     told = Told()
@@ -93,13 +99,15 @@ async def mcp_server(
     settings = uvicorn.Config(
         running.around(inner), host="127.0.0.1", port=port, log_config=None, timeout_graceful_shutdown=1,
         lifespan="on" if app is None or lifespan else "off",
+        ssl_certfile=tls[0] if tls else None, ssl_keyfile=tls[1] if tls else None,
     )  # fmt: skip
     running.server = _Server(settings)
     serving = asyncio.create_task(running.server.serve())
     async with asyncio.timeout(10):
         while not running.server.started:  # noqa: ASYNC110
             await asyncio.sleep(0.01)
-    running.url = f"http://127.0.0.1:{running.server.servers[0].sockets[0].getsockname()[1]}/mcp"
+    scheme = "https" if tls else "http"
+    running.url = f"{scheme}://127.0.0.1:{running.server.servers[0].sockets[0].getsockname()[1]}/mcp"
     try:
         yield running
     finally:

@@ -14,6 +14,7 @@ from guildhall_gateway.adapters.session import Session
 from guildhall_gateway.adapters.target import Problem, Said, Target, Times
 from support.connections import bench, connection
 from support.mcp_server import Running, mcp_server
+from support.repositories import certificate
 from unit.gateway import kit
 
 SHORT = Times(connect=0.5, call=0.5)
@@ -85,6 +86,22 @@ async def test_a_server_that_cannot_prove_its_name_is_not_spoken_to(ca: str) -> 
         with pytest.raises(Problem):
             await Session(target, SHORT).open()
         assert server.told.headers == []
+
+
+async def test_a_server_is_believed_by_the_bundle_of_its_connection_and_by_its_name(tmp_path: Path) -> None:
+    ca, cert, key = await asyncio.to_thread(certificate, tmp_path, "DNS:localhost")
+    trusted = ca.read_text()
+    async with mcp_server(tls=(cert, key)) as server:
+        named = server.url.replace("127.0.0.1", "localhost")
+        for url, bundle in ((named, ""), (server.url, trusted)):
+            with pytest.raises(Problem):
+                await Session(Target(url, (), token="secret", ca_bundle=bundle), SHORT).open()
+        assert server.told.headers == [], "neither an unknown authority nor another name is told anything"
+        session = Session(Target(named, (), token="secret", ca_bundle=trusted), SHORT)
+        await session.open()
+        assert len(await session.tools()) == 2
+        await session.close()
+        assert {headers["authorization"] for headers in server.told.headers} == {"Bearer secret"}
 
 
 @contextlib.asynccontextmanager
