@@ -72,6 +72,12 @@ export function humanised(id) {
   return words === "" ? "Unknown" : words[0].toUpperCase() + words.slice(1);
 }
 
+/** Connection and tool of an external tool's name, `<connection>__<tool>`; null for any other name. */
+function external(name) {
+  const found = /^([a-z][a-z0-9]*)__([a-z0-9_]+)$/.exec(text(name, 120));
+  return found && { connection: found[1], tool: found[2] };
+}
+
 /**
  * Resolves labels from `/api/config` and the roles a Run declared. Every function takes any value and gives a
  * bounded string fit for a text node.
@@ -82,7 +88,11 @@ export function createLabels(config, run) {
   const reasons = table(recordOf(recordOf(config).reasons));
   const from = (words, key) => (typeof key === "string" && key in words ? words[key] : humanised(key));
   const role = (name) => text(roles.get(name) || "", 80) || humanised(name);
-  const tool = (name) => text(tools.get(name)?.label || "", 80) || from(TOOLS, name);
+  const outside = (name) => {
+    const found = external(name);
+    return found && `${humanised(found.tool)} (${found.connection})`;
+  };
+  const tool = (name) => text(tools.get(name)?.label || "", 80) || outside(name) || from(TOOLS, name);
   return {
     role,
     tool,
@@ -92,7 +102,7 @@ export function createLabels(config, run) {
       if (kind === "tools") return "Tools";
       return kind === "role" ? role(name) : kind === "tool" ? tool(name) : humanised(id);
     },
-    effect: (name) => from(EFFECTS, tools.get(name)?.effect ?? "read"),
+    effect: (name) => from(EFFECTS, tools.get(name)?.effect ?? (external(name) ? "consequential" : "read")),
     reason: (name) =>
       typeof name === "string" && name !== "" ? text(reasons[name] || "", 300) || humanised(name) : "",
     kind: (name) => from(KINDS, name),

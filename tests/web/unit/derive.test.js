@@ -49,6 +49,15 @@ test("unknown numbers are a dash, never zero", () => {
   assert.equal(msOf("2026-01-05T14:02:00Z"), Date.parse("2026-01-05T14:02:00Z"));
 });
 
+test("labels: an external tool says its connection, and counts as acting outside", () => {
+  const labels = createLabels(null, null);
+  assert.equal(labels.tool("notes__read_note"), "Read note (notes)");
+  assert.equal(labels.participant("tool:notes__read_note"), "Read note (notes)");
+  assert.match(labels.effect("notes__read_note"), /outside/);
+  assert.equal(labels.effect("read_file"), "reads");
+  assert.equal(labels.tool("__proto__"), "Proto");
+});
+
 test("labels: config and roles first, words made of the id else, any value bounded", () => {
   const labels = createLabels(
     { tools: [{ name: "run_shell", label: "Shell" }], reasons: { QuotaExceeded: "Full" } },
