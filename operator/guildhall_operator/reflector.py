@@ -20,6 +20,7 @@ RELIST_SECONDS: Final = 600.0
 BACKOFF_FIRST_SECONDS: Final = 0.5
 BACKOFF_MAX_SECONDS: Final = 15.0
 DEAF_SECONDS: Final = 180.0
+NOT_SERVED: Final = " (is the chart guildhall-crds as new as this one? helm upgrade --install guildhall-crds)"
 
 logger = logging.getLogger(__name__)
 Clock = Callable[[], float]
@@ -77,7 +78,8 @@ class Reflector:
             except Expired:
                 logger.info("watch of %s is out of date; listing again", self.path)
             except KubeError as error:
-                logger.warning("watch of %s failed: %s; trying again in %.1f s", self.path, error, backoff)
+                hint = NOT_SERVED if error.code == 404 else ""
+                logger.warning("watch of %s failed: %s%s; trying again in %.1f s", self.path, error, hint, backoff)
                 backoff = min(backoff * 2, BACKOFF_MAX_SECONDS)
             await asyncio.sleep(backoff)
 

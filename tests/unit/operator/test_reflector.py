@@ -114,3 +114,25 @@ async def test_a_server_that_always_refuses_turns_it_deaf(monkeypatch: pytest.Mo
     await asyncio.wait_for(reflector.synced.wait(), 1)
     assert reflector.problem() == ""
     task.cancel()
+
+
+async def test_a_kind_that_is_not_served_names_what_to_do(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """HI-01: this chart is newer than the CRDs."""
+    monkeypatch.setattr(module, "BACKOFF_FIRST_SECONDS", 0.0)
+    kube = FakeKube()
+    codes = [404, 403]
+
+    def refuse(_method: str, _path: str) -> None:
+        if codes:
+            raise KubeError(codes.pop(0), "Refused", "the server could not find the requested resource")
+
+    kube.refuse = refuse
+    reflector = Reflector(kube, PATH, Copy().sink())
+    task = asyncio.create_task(reflector.run())
+    await asyncio.wait_for(reflector.synced.wait(), 5)
+    task.cancel()
+    missing, forbidden = [record.getMessage() for record in caplog.records if "failed" in record.getMessage()]
+    assert "helm upgrade --install guildhall-crds" in missing
+    assert "guildhall-crds" not in forbidden, "control"
