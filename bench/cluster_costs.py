@@ -8,6 +8,7 @@ Counts come from the API server's audit log, times from stamps of one clock. Run
 import json
 import statistics
 import sys
+import tempfile
 import time
 from collections import Counter
 from datetime import datetime
@@ -19,7 +20,9 @@ sys.path[0] = str(ROOT / "tests")
 
 from conftest import install  # noqa: E402
 from support.cluster import running  # noqa: E402
+from support.git_pod import git_pod  # noqa: E402
 from support.installation import NAMESPACE, Installation, one_role_guild, port_forward, run_manifest  # noqa: E402
+from support.repositories import ordinary  # noqa: E402
 
 PLAIN = "plain-job"
 
@@ -40,12 +43,13 @@ def writes_of(events: list[dict[str, Any]], uid: str, name: str) -> list[dict[st
     ]
 
 
-def one_run(here: Installation, number: int) -> dict[str, Any]:
-    """Costs of one Run without a source."""
+def one_run(here: Installation, number: int, workspace: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Costs of one Run, without a source or with `workspace`."""
     name = f"bench-{number}"
     here.delete("run", name)
     before = len(here.cluster.writes(NAMESPACE))
-    here.apply(run_manifest(name, guild=one_role_guild("finish-at-once")))
+    source = {"workspace": workspace} if workspace else {}
+    here.apply(run_manifest(name, guild=one_role_guild("finish-at-once"), **source))
     run = here.wait_done(name, 120)
     time.sleep(6)
     events = here.cluster.writes(NAMESPACE)[before:]
@@ -53,7 +57,7 @@ def one_run(here: Installation, number: int) -> dict[str, Any]:
     plain = [event for event in mine if event["objectRef"]["resource"] != "events"]
     by = Counter(event["user"]["username"].rsplit(":", 1)[-1] for event in plain)
     created = next(e for e in events if e["verb"] == "create" and e["objectRef"]["resource"] == "jobs")
-    bound = next(e for e in events if e["objectRef"].get("subresource") == "binding")
+    bound = [e for e in events if e["objectRef"].get("subresource") == "binding"][-1]  # a fetch pod is bound before
     apply_ = next(e for e in events if e["objectRef"]["resource"] == "runs" and e["verb"] in {"create", "patch"})
     first = here.events_of(name)[0]
     return {
@@ -98,6 +102,17 @@ def plain_job(here: Installation, number: int) -> int:
     return sum(event["objectRef"]["resource"] != "events" for event in mine)
 
 
+def with_a_fetch(here: Installation, runs: int) -> list[dict[str, Any]]:
+    """The same with a git source, served inside the cluster."""
+    with tempfile.TemporaryDirectory() as folder, git_pod(here, Path(folder), lambda root, _: _put(root)) as server:
+        source = {"git": {"url": server.git("good.git")}}
+        return [one_run(here, number, source) for number in range(1, runs + 1)]
+
+
+def _put(root: Path) -> None:
+    ordinary(root)
+
+
 def main() -> int:
     runs = int(sys.argv[1]) if len(sys.argv) > 1 else 5
     here = install(running())
@@ -105,8 +120,9 @@ def main() -> int:
         here.url = url
         one_run(here, 0)
         rows = [one_run(here, number) for number in range(1, runs + 1)]
+        fetched = with_a_fetch(here, runs)
         floor = [plain_job(here, number) for number in range(3)]
-    report = {"runs": rows, "plainJobWrites": floor}
+    report = {"runs": rows, "fetched": fetched, "plainJobWrites": floor}
     out = ROOT / "artifacts" / "bench" / "cluster_costs.json"
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(report, indent=1))
@@ -117,6 +133,8 @@ def main() -> int:
     print(f"API writes per Run, Events apart   {middle('writes'):>7.0f}   (plain Job {statistics.median(floor):.0f})")
     print(f"  by account                       {rows[-1]['by']}")
     print(f"  Events                           {middle('eventWrites'):>7.0f}")
+    print(f"  with a fetch                     {statistics.median(row['writes'] for row in fetched):>7.0f}")
+    print(f"  by account                       {fetched[-1]['by']}")
     print(f"Run created to Job created         {middle('runToJobMs'):>7.0f} ms")
     print(f"pod scheduled to first LogEvent    {middle('scheduledToFirstEventMs'):>7.0f} ms")
     return 0

@@ -7,6 +7,8 @@ from copy import deepcopy
 from typing import Any
 
 import pytest
+from guildhall_contracts.run import RunSpec
+from guildhall_operator.manifests.fetch import fetch_job
 from guildhall_operator.manifests.reprint import reprint_job
 from guildhall_operator.plan import plan
 from support.cluster import Cluster
@@ -62,10 +64,25 @@ def reprint_pods() -> Iterator[dict[str, Any]]:
         yield {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"r{number}"}, "spec": spec}
 
 
+def fetch_pods() -> Iterator[dict[str, Any]]:
+    """The pod that fetches a repository, with and without Secret, CA and proxy."""
+    proxy = {"httpsProxy": "http://p:1", "noProxy": "x"}
+    fetchers = [kit.FETCHER, {**kit.FETCHER, "caConfigMap": "guildhall-fetch-ca", "proxy": proxy}]
+    git = kit.GIT["workspace"]["git"]
+    choices = itertools.product((git, {**git, "secretRef": {"name": "key"}}), fetchers, CONFIGS)
+    for number, (source, fetcher, config) in enumerate(choices):
+        spec = RunSpec.model_validate({**kit.SPEC, "workspace": {"git": source}})
+        made = fetch_job(kit.run(), spec, kit.config(**{**config, "fetcher": fetcher}), 1)["spec"]["template"]["spec"]
+        yield {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"f{number}"}, "spec": made}
+
+
 def dry_run(cluster: Cluster, namespace: str, *listed: dict[str, Any]) -> tuple[int, str]:
     """How many the API server would take, and its words about the others."""
-    account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "guildhall-run"}}
-    cluster.apply(account, namespace=namespace)
+    accounts = (
+        {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": f"guildhall-{who}"}}
+        for who in ("run", "fetch")
+    )
+    cluster.apply(*accounts, namespace=namespace)
     text = json.dumps({"apiVersion": "v1", "kind": "List", "items": list(listed)})
     done = cluster.attempt(
         "create", "-n", namespace, "--dry-run=server", "-o", "name", "-f", "-", stdin=text, seconds=300
@@ -74,7 +91,9 @@ def dry_run(cluster: Cluster, namespace: str, *listed: dict[str, Any]) -> tuple[
 
 
 def test_every_pod_is_restricted(cluster: Cluster, namespace: str) -> None:
-    listed = list({json.dumps(pod["spec"], sort_keys=True): pod for pod in (*pods(), *reprint_pods())}.values())
+    listed = list(
+        {json.dumps(pod["spec"], sort_keys=True): pod for pod in (*pods(), *reprint_pods(), *fetch_pods())}.values()
+    )
     assert len(listed) >= 100
     taken, words = dry_run(cluster, namespace, *listed)
     assert taken == len(listed), words[:2_000]

@@ -2,7 +2,8 @@
 
 `python3 git_server.py ROOT --https PORT --cert FILE --key FILE --shut PORT --git PORT`. Repositories are folders below
 ROOT; those below ROOT/private want the user name and password in ROOT/private/.login. Every request line and its
-Authorization is kept in ROOT/requests.log, so that a test sees what reached the server. /redirect/… answers 302 to ROOT/redirect.to.
+Authorization is kept in ROOT/requests.log, so that a test sees what reached the server. What is asked below /redirect/
+is answered by 302 to the address in ROOT/redirect.to.
 """
 
 import argparse

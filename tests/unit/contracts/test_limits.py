@@ -74,7 +74,7 @@ def test_the_workshops_own_limits_are_on_the_page() -> None:
 def used() -> set[str]:
     """Every word in the sources that could be a limit's name; Go's in Python's spelling."""
     words: set[str] = set()
-    for part in ("contracts", "operator", "executor", "gateway", "api", "cli", "foundry"):
+    for part in ("contracts", "operator", "executor", "gateway", "api", "fetcher", "cli", "foundry"):
         for path in (ROOT / part).rglob("*.py"):
             if path.name != "limits.py" and "generate" not in path.parts:
                 words |= set(re.findall(r"\b[A-Z][A-Z0-9_]{3,}\b", path.read_text()))
