@@ -68,7 +68,7 @@ def ask(draft: Draft, op: OpId, asked: OpenCall, arguments: Arguments) -> str | 
         ApprovalRequested(
             **draft.head(),
             op=begun,
-            parent=op,
+            parent=asked.code or op,
             role=role,
             source=f"role:{role}",
             destination="human",

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from guildhall_contracts import limits
 from guildhall_contracts.model_api import ToolMessage
-from guildhall_executor.effects import AnswerCode, RunTool, StopWork
-from guildhall_executor.inputs import CodeCalled, Resumed, ToolEnded
+from guildhall_executor.effects import AnswerCode, AskApproval, RunTool, StopWork
+from guildhall_executor.inputs import CodeCalled, Decided, Resumed, Tick, ToolEnded
+from guildhall_executor.moments import GRACE_SECONDS
 from guildhall_executor.tools.result import ToolResult, block
 from support.executor_loop import Story, call
 from support.executor_run import TEAM, role, snapshot
@@ -242,3 +243,62 @@ def test_a_cancelled_run_ends_the_code_and_its_calls() -> None:
     assert StopWork() in story.effects
     calls_tool(story, "read_file", {"path": "b"}, 2)
     assert story.tools_run == ["run_code", "read_file"]
+
+
+CAREFUL = CODER | {"tools": {"write_file": {"effect": "consequential"}}}
+
+
+def decides(story: Story, decision: str, number: int = 1, **more: Any) -> Story:
+    """A person decides on the approval that was asked for last."""
+    asked = [effect.request for effect in story.effects if isinstance(effect, AskApproval)][-1]
+    value = {"item": f"i{number}", "approvalId": asked.approval_id, "argumentsHash": asked.arguments_hash}
+    return story.put(Decided.model_validate(value | {"decision": decision, "author": "ann"} | more))
+
+
+def test_a_person_is_asked_about_a_call_of_code_and_a_yes_lets_it_run_once() -> None:
+    story = calls_tool(coding(CAREFUL), "write_file", WRITE)
+    asked = story.last("approval.requested")
+    assert (asked.tool, asked.parent) == ("write_file", code_op(story))
+    assert story.tools_run == ["run_code"]
+    decides(story, "approve")
+    assert story.tools_run == ["run_code", "write_file"]
+    work = [effect for effect in story.effects if isinstance(effect, RunTool)][-1]
+    assert work.approval is not None
+    assert work.approval.arguments == {"path": "a", "content": "b"}
+    decides(story, "approve", 2)
+    assert story.tools_run == ["run_code", "write_file"]
+    end(story, inner(story)[0])
+    assert answers(story) == [(1, None)]
+
+
+@pytest.mark.parametrize("decision", [{"decision": "deny"}, {"decision": "approve", "argumentsHash": "0" * 64}])
+def test_a_no_or_a_yes_to_something_else_answers_the_code_with_a_refusal(decision: dict[str, str]) -> None:
+    story = calls_tool(coding(CAREFUL), "write_file", WRITE)
+    decides(story, **decision)
+    assert story.tools_run == ["run_code"]
+    assert answers(story) == [(1, "tool_denied")]
+
+
+def test_a_yes_to_one_call_of_code_lets_no_other_run() -> None:
+    story = calls_tool(coding(CAREFUL), "write_file", WRITE)
+    decides(story, "approve")
+    end(story, inner(story)[0])
+    calls_tool(story, "write_file", WRITE, 2)
+    assert story.tools_run == ["run_code", "write_file"]
+    assert len([effect for effect in story.effects if isinstance(effect, AskApproval)]) == 2
+
+
+def test_nobody_decides_for_code_that_is_over() -> None:
+    story = calls_tool(coding(CAREFUL), "write_file", WRITE)
+    story.tool_fails("code_killed", of="k1")
+    assert story.last("approval.decided").decision == "withdrawn"
+    decides(story, "approve")
+    assert story.tools_run == ["run_code"]
+
+
+def test_silence_answers_the_code_with_a_refusal() -> None:
+    story = calls_tool(coding(CAREFUL, budget={"steps": 50, "seconds": 3_000}), "write_file", WRITE)
+    story.seconds = limits.APPROVAL_EXPIRES_SECONDS + GRACE_SECONDS
+    story.put(Tick())
+    assert answers(story) == [(1, "tool_denied")]
+    assert story.tools_run == ["run_code"]
