@@ -87,7 +87,7 @@ class Gateway:
         rules = Rules(tuple(config.models.allow), config.budgets, timeouts or Timeouts())
         self.providers = Providers(config)
         self.calls = ModelCalls(self.ledger, self.providers.find, rules, self._settled, clock)
-        self._spenders: set[str] = set()  # Runs that made calls while this gateway ran, until they are over
+        self._grants: dict[str, Grant] = {}  # of Runs that made calls while this gateway ran, until they are over
         self._over: asyncio.Queue[str] = asyncio.Queue()
         self._over_seen: set[str] = set()
         self._tasks: list[asyncio.Task[None]] = []
@@ -138,12 +138,22 @@ class Gateway:
         """A model call of a Run. Raises Refused."""
         if run.private:
             await self.retention.note_private(run.uid)
-        call = await self.calls.start(run, await self.grant(run), request, self.tools.shown(run, request))
-        self._spenders.add(run.uid)
+        call = await self._granted_call(run, request)
         now = self.source.run(run.uid)
         if now is None or now.cancelled or now.finished:
             self.calls.cut(run.uid)  # it was cancelled while we reserved
         return call
+
+    async def _granted_call(self, run: RunView, request: ModelRequest) -> LiveCall | ModelReply:
+        """A call under the grant that is known; where it is too small, under the one a person may have raised."""
+        shown = self.tools.shown(run, request)
+        known = self._grants.get(run.uid) or await self.grant(run)
+        try:
+            return await self.calls.start(run, known, request, shown)
+        except Refused as refused:
+            if refused.refusal.status != 402 or (raised := await self.grant(run)).raises == known.raises:
+                raise
+        return await self.calls.start(run, raised, request, shown)
 
     async def grant(self, run: RunView) -> Grant:
         """What the Run may spend: the budget its snapshot has, recorded at its first call, and a person's raises.
@@ -155,7 +165,8 @@ class Gateway:
             if run.budget is None:
                 raise Refused(lagging("the budget in this Run's status"))
             kept = await self.ledger.freeze_budget(run.uid, run.namespace, run.name, run.budget, self.clock())
-        return replace(kept, attended=run.attended)
+        self._grants[run.uid] = replace(kept, attended=run.attended)
+        return self._grants[run.uid]
 
     async def _figures(self, run: RunView) -> tuple[LedgerTotals, Awaiting]:
         grant = await self.ledger.grant(run.uid)
@@ -182,14 +193,14 @@ class Gateway:
             self.tools.cut(view.uid)
         if change == "gone":
             self.usage.forget(view.uid)
-            self._spenders.discard(view.uid)
+            self._grants.pop(view.uid, None)
             self._over_seen.discard(view.uid)
             self._over.put_nowait(view.uid)
         elif view.finished and view.uid not in self._over_seen:
             self._over_seen.add(view.uid)
-            if view.uid in self._spenders or view.awaits:
+            if view.uid in self._grants or view.awaits:
                 self.usage.changed(view.uid, now=True)
-            self._spenders.discard(view.uid)
+            self._grants.pop(view.uid, None)
             self._over.put_nowait(view.uid)
 
     async def _clean(self) -> None:

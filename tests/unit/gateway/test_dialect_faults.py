@@ -3,7 +3,6 @@
 import json
 import logging
 import ssl
-import subprocess
 import time
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime, timedelta
@@ -14,6 +13,7 @@ import pytest
 from guildhall_gateway.live import Timeouts
 from guildhall_gateway.providers.faults import retry_after_seconds
 from guildhall_gateway.providers.pydantic_ai import REPLY_MAX_CHARS
+from support.certificates import certificate
 from support.providers import server as wire
 from support.providers.dialect import Call, Dialect, Problem, Say
 from support.providers.server import Provider
@@ -249,11 +249,9 @@ async def test_a_connection_that_is_never_accepted_ends(tmp_path: Path, monkeypa
     assert time.monotonic() - began < 5
 
 
-def certificate(folder: Path) -> tuple[ssl.SSLContext, Path]:
-    cert, key = folder / "provider.crt", folder / "provider.key"
-    command = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=localhost"
-    names = ["-addext", "subjectAltName=DNS:localhost", "-keyout", str(key), "-out", str(cert)]
-    subprocess.run([*command.split(), *names], check=True, capture_output=True)
+def serving(folder: Path) -> tuple[ssl.SSLContext, Path]:
+    """A server's side of TLS, and the certificate to trust it by."""
+    cert, key = certificate(folder)
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(cert, key)
     return context, cert
@@ -263,7 +261,7 @@ def certificate(folder: Path) -> tuple[ssl.SSLContext, Path]:
 async def test_over_tls_a_stranger_gets_no_key(
     tmp_path: Path, dialect: Dialect, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    context, cert = certificate(tmp_path)
+    context, cert = serving(tmp_path)
     async with wire.provider(context) as server:
         server.behave = dialect.streamed(FINE)
         unknown = adapter(dialect, server, tmp_path)

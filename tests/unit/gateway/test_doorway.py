@@ -15,8 +15,8 @@ from guildhall_gateway.doorway import Doorway
 from starlette.applications import Starlette
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
+from support.certificates import certificate
 from unit.gateway import kit
-from unit.gateway.test_main import certificate
 
 Wire = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 

@@ -20,30 +20,10 @@ from guildhall_gateway.config import ConfigError, read_config
 from guildhall_gateway.health import make_health
 from guildhall_gateway.kube import KubeClient
 from guildhall_gateway.runs import RunView
+from support.certificates import certificate
 from support.postgres import free_port
 from unit.gateway import kit
 from unit.gateway.test_watch import ApiServer
-
-
-def certificate(folder: Path, name: str = "localhost") -> None:
-    command = [
-        "openssl",
-        "req",
-        "-x509",
-        "-newkey",
-        "ec",
-        "-pkeyopt",
-        "ec_paramgen_curve:P-256",
-        "-nodes",
-        "-days",
-        "1",
-    ]
-    files = ["-keyout", str(folder / "tls.key"), "-out", str(folder / "tls.crt")]
-    subprocess.run(
-        [*command, "-days", "1", "-subj", f"/CN={name}", "-addext", f"subjectAltName=DNS:{name}", *files],
-        check=True,
-        capture_output=True,
-    )
 
 
 @contextlib.asynccontextmanager
