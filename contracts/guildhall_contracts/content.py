@@ -1,6 +1,6 @@
 """Content that enters a model's context, classified twice: where it came from, and what it may do there."""
 
-from typing import Literal
+from typing import Final, Literal
 
 from pydantic import Field
 
@@ -8,6 +8,9 @@ from guildhall_contracts.base import BlobText, Record
 
 Origin = Literal["person", "model", "workspace", "tool", "webhook", "schedule", "guild"]
 Authority = Literal["instruction", "data"]
+
+INQUIRY_LABEL: Final = "question from a person"
+"""The label of the last block of a model call that answers an inquiry beside a role's work."""
 
 
 class Block(Record):

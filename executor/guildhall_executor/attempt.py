@@ -189,6 +189,7 @@ async def _first_of(work: Coroutine[Any, Any, T], told_to_stop: asyncio.Event) -
         return None
     finally:
         waiting.cancel()
+        running.cancel()  # nothing if it is done; when this very wait is given up, the work is too
 
 
 def _on_sigterm(loop: asyncio.AbstractEventLoop, act: Callable[[], None]) -> Callable[[], None]:

@@ -6,7 +6,7 @@ The frame helps a model tell material from orders. It protects nothing by itself
 from dataclasses import replace
 from typing import Final
 
-from guildhall_contracts.content import Block
+from guildhall_contracts.content import INQUIRY_LABEL, Block
 from guildhall_contracts.events import PlanItem
 from guildhall_contracts.guild import Role
 
@@ -38,7 +38,6 @@ INQUIRY: Final = (
     "A person who watches asks you something while you work. Answer in a few words, from what you know now; call no "
     "tool. Your work goes on afterwards as if nothing had been asked."
 )
-INQUIRY_LABEL: Final = "question from a person"
 EXCHANGE: Final = "Meanwhile a person asked you something and you answered. Go on with your work."
 CUT_REPLY: Final = "Your last reply was cut at the output limit before it was complete. Say it in smaller pieces."
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Final, Literal
 import yaml
 from guildhall_contracts import limits
 from guildhall_contracts.base import Record, RoleName, Sha256
-from guildhall_contracts.content import Block
+from guildhall_contracts.content import INQUIRY_LABEL, Block
 from guildhall_contracts.model_api import (
     AnyMessage,
     AssistantMessage,
@@ -124,12 +124,13 @@ class Step(Record):
 
 
 class Scenario(Record):
-    """A scripted model: for each role its turns, in order."""
+    """A scripted model: for each role its turns, in order; and answers to inquiries, of which the first that fits."""
 
     name: ScenarioName
     description: str = Field("", max_length=limits.DESCRIPTION_MAX_CHARS)
     price: TokenPrice = TokenPrice()
     roles: dict[RoleName, list[Step]] = Field(min_length=1, max_length=limits.ROLES_MAX_COUNT)
+    inquiries: list[Step] = Field(default_factory=list, max_length=32)
 
 
 class ScenarioError(ValueError):
@@ -157,6 +158,12 @@ def shown_text(blocks: list[Block]) -> str:
 def turn_of(request: ModelRequest) -> int:
     """Which step a request asks for: how often the role has spoken in these messages."""
     return sum(isinstance(message, AssistantMessage) for message in request.messages)
+
+
+def is_inquiry(request: ModelRequest) -> bool:
+    """Whether a person asks a role something beside its work: that is no turn of the role."""
+    last = request.messages[-1]
+    return isinstance(last, UserMessage) and last.content[-1].label == INQUIRY_LABEL
 
 
 def _since_last_turn(messages: list[AnyMessage]) -> list[AnyMessage]:

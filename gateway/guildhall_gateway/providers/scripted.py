@@ -24,6 +24,7 @@ from guildhall_gateway.scenario import (
     ScenarioError,
     ScriptedReply,
     Step,
+    is_inquiry,
     mismatch,
     parse_scenario,
     turn_of,
@@ -89,6 +90,8 @@ class ScriptedProvider:
         if name not in self._scenarios:
             self._scenarios |= load_scenarios(self._folder)
         scenario = self._scenarios.get(name)
+        if scenario is not None and is_inquiry(request):
+            return next((step for step in scenario.inquiries if mismatch(step.expect, request.messages) is None), None)
         steps = scenario.roles.get(request.role, []) if scenario else []
         turn = turn_of(request)
         return steps[turn] if turn < len(steps) else None
@@ -98,6 +101,8 @@ class ScriptedProvider:
         if scenario is None:
             known = ", ".join(sorted(self._scenarios)) or "none"
             return gateway_error("llm_refused", f"there is no scenario for {request.model}; scenarios here: {known}")
+        if is_inquiry(request):
+            return gateway_error("llm_refused", f"scenario '{scenario.name}' has no answer to this inquiry")
         steps = len(scenario.roles.get(request.role, []))
         expected = f"{steps} turns of role '{request.role}' in scenario '{scenario.name}'"
         shown = f"turn {turn_of(request) + 1} was asked for"

@@ -1,6 +1,7 @@
 """Scenarios: what is expected is noticed to the byte, what is wrong in a file is named, and turns have no memory."""
 
 import hashlib
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -8,7 +9,10 @@ from typing import Any
 
 import pytest
 import yaml
+from guildhall_contracts.content import INQUIRY_LABEL
 from guildhall_contracts.model_api import ModelRequest
+from guildhall_gateway.providers.base import ProviderFailure
+from guildhall_gateway.providers.scripted import ScriptedProvider
 from guildhall_gateway.scenario import SHOWN_MAX_CHARS, Expect, ScenarioError, mismatch, parse_scenario, turn_of
 from hypothesis import given
 from hypothesis import strategies as st
@@ -194,3 +198,28 @@ async def test_raw_arguments_go_out_as_they_are(tmp_path: Path) -> None:
         assert [call["arguments"] for call in reply["toolCalls"]] == ['{"x": "ä"}', '{"x": ']
         assert len({call["id"] for call in reply["toolCalls"]}) == 2
         assert reply["stopReason"] == "max_tokens"
+
+
+async def test_an_inquiry_is_answered_beside_the_turns_of_a_role(tmp_path: Path) -> None:
+    data = {
+        "name": "hi",
+        "roles": {"coder": [{"reply": {"text": "turn"}}]},
+        "inquiries": [
+            {"expect": {"lastUser": {"contains": "cost"}}, "reply": {"text": "little"}},
+            {"expect": {"lastUser": {"contains": "far"}}, "reply": {"text": "half way"}},
+        ],
+    }
+    (tmp_path / "hi.yaml").write_text(json.dumps(data))
+    provider = ScriptedProvider(tmp_path)
+
+    def asked(text: str) -> ModelRequest:
+        blocks = [kit.block("answer in words"), kit.block(text) | {"label": INQUIRY_LABEL}]
+        return ModelRequest.model_validate(kit.request(messages=[{"kind": "user", "content": blocks}]))
+
+    async def said(request: ModelRequest) -> str:
+        return "".join([piece async for piece in provider.stream(request, 1) if isinstance(piece, str)])
+
+    assert await said(asked("how far?")) == "half way"
+    assert await said(ModelRequest.model_validate(kit.request())) == "turn"
+    with pytest.raises(ProviderFailure):
+        await said(asked("why?"))
