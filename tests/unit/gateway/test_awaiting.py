@@ -124,6 +124,25 @@ async def test_what_was_lost_with_the_gateway_is_said_by_the_next_one(tmp_path: 
     assert dict(again.item_statuses) == {"i1": "Consumed", "i22": "Expired"}
 
 
+async def test_hl05_hl08_open_approvals_outlive_the_gateway_and_each_is_its_own(tmp_path: Path) -> None:
+    cluster = kit.Cluster()
+    cluster.add_run()
+    async with kit.serve(tmp_path, cluster) as served:
+        await want(served, "a1", {"command": "make deploy"})
+        await want(served, "a2", {"command": "make release"})
+    again = kit.Cluster()
+    run = again.add_run()
+    async with kit.serve(tmp_path, again) as served:
+        open_now = {each.approval_id: each for each in (await look(served)).approvals}
+        assert set(open_now) == {"a1", "a2"}
+        swapped = {"approvalId": "a1", "argumentsHash": open_now["a2"].arguments_hash, "decision": "approve"}
+        again.intervene("i1", run, approval=swapped)
+        await kit.until(lambda: ("i1", "Refused") in again.item_statuses)
+        again.intervene("i22", run, approval=swapped | {"argumentsHash": open_now["a1"].arguments_hash})
+        assert [item["id"] for item in (await items(served, "", 1))[0]] == ["i22"]
+        assert [each.approval_id for each in (await look(served)).approvals] == ["a2"], "the other one still waits"
+
+
 async def test_a_database_of_an_older_gateway_gains_the_columns(store_url: str) -> None:
     store = Store(store_url)
     await store.open()

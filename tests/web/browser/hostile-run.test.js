@@ -113,7 +113,7 @@ test(
       return performance.now() - started;
     });
     const nodes = () => page.evaluate(() => document.querySelectorAll("*").length);
-    assert.ok(opened <= 4000, `first view after ${opened} ms`); // the fixture server folds 40,000 events in this time too
+    assert.ok(opened <= 2000, `first view after ${opened} ms`); // the fixture server folds 40,000 events in this time too
     assert.ok((await nodes()) <= 3000, String(await nodes()));
     await page.evaluate(() => {
       window.long = [];
@@ -137,11 +137,21 @@ test(
     }
     const longest = await page.evaluate(() => Math.max(0, ...window.long));
     if (process.env.SHOW_MEASURES) console.log({ opened, longest, nodes: await nodes() });
-    assert.ok(longest <= 200, `a task of ${longest} ms while scrolling`);
+    assert.ok(longest <= 100, `a task of ${longest} ms while scrolling`);
     assert.deepEqual(log.errors, []);
     await context.close();
   },
 );
+
+/** A function that tells the main thread's CPU time in milliseconds: other processes do not count into it. */
+async function cpuClock(page) {
+  const session = await page.context().newCDPSession(page);
+  await session.send("Performance.enable", { timeDomain: "threadTicks" });
+  return async () => {
+    const { metrics } = await session.send("Performance.getMetrics");
+    return metrics.find((one) => one.name === "TaskDuration").value * 1000;
+  };
+}
 
 test("M11: live events on a run of 40,000 keep the frames short", { skip }, async () => {
   const { page, log, context } = await watchedPage(browser, server.url);
@@ -162,6 +172,8 @@ test("M11: live events on a run of 40,000 keep the frames short", { skip }, asyn
     };
     requestAnimationFrame(frame);
   });
+  const spent = await cpuClock(page);
+  const before = await spent();
   for (let at = 0; at < more.length; at += 10) {
     server.backend.append("demo.long", more.slice(at, at + 10));
     await page.waitForTimeout(100);
@@ -170,13 +182,15 @@ test("M11: live events on a run of 40,000 keep the frames short", { skip }, asyn
     (last) => document.querySelector(".replay-at").textContent.startsWith(last),
     (seq + more.length).toLocaleString("en"),
   );
+  const perUpdate = ((await spent()) - before) / (more.length / 10);
   const { p95, longest } = await page.evaluate(() => ({
     p95: window.gaps.sort((a, b) => a - b)[Math.floor(window.gaps.length * 0.95)],
     longest: Math.max(0, ...window.long),
   }));
-  if (process.env.SHOW_MEASURES) console.log({ p95, longest });
+  if (process.env.SHOW_MEASURES) console.log({ p95, longest, perUpdate });
+  assert.ok(perUpdate <= 33, `an update costs ${perUpdate} ms of the main thread's own time`);
   assert.ok(longest <= 200, `a task of ${longest} ms`);
-  assert.ok(p95 <= 100, `P95 frame ${p95} ms`); // the target is 33 ms on a quiet machine; tests share two cores
+  assert.ok(p95 <= 100, `P95 frame ${p95} ms`); // by the clock, on a machine shared with others; the target is above
   assert.deepEqual(log.errors, []);
   await context.close();
 });

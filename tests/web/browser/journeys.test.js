@@ -364,7 +364,7 @@ test("a session that ends while watching asks to sign in again and goes on where
 
 test("title and icon say who needs a person", { skip }, async () => {
   const watched = await open();
-  await watched.page.waitForFunction(() => document.title.startsWith("(1) fix-slug"));
+  await watched.page.waitForFunction(() => document.title.startsWith("(2) fix-slug"));
   assert.match(await watched.page.getAttribute("link[rel=icon]", "href"), /alert/);
   await quiet(watched);
 });
