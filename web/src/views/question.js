@@ -8,6 +8,8 @@ import { Prose } from "./prose.js";
 import { Button, Chip, inputValue } from "./parts.js";
 
 const ANSWER_MAX_CHARS = 16384;
+const UNANSWERED = "Nobody answered in time. The role is told so and goes on without.";
+const UNPAID = "Nobody answered in time. The run ends at its budget with what it has.";
 
 /** [title, body, acts] of the sheet. */
 export function QuestionSheet(state, store) {
@@ -27,7 +29,7 @@ export function QuestionSheet(state, store) {
         Prose(store, item.context),
       ]),
     closed !== null && Closed(closed, "answered", store),
-    closed === null && seconds === 0 && Expired("Nobody answered in time. The role is told so and goes on without."),
+    closed === null && seconds === 0 && Expired(item.budget ? UNPAID : UNANSWERED),
     !item.may && closed === null && NotYours("answer it"),
     !over && Options(item, modal),
     !over && OwnWords(item, modal),

@@ -37,7 +37,7 @@ export function RunHeader(state) {
       ),
       h("div", { class: "run-acts" }, Acts(state)),
     ]),
-    h("div", { class: "strip" }, [CostStrip(model, state), Isolation(model, state), ...Notes(model)]),
+    h("div", { class: "strip" }, [CostStrip(model, state), Isolation(model, state), Source(state), ...Notes(model)]),
     Why(state),
   ]);
 }
@@ -134,6 +134,16 @@ function Isolation(model, state) {
     return Chip("bad", "shieldOff", "isolation NOT enforced: run refused", text(condition?.message ?? "", 500));
   const [tone, icon, label, title] = ISOLATION[model.run.isolation] ?? ISOLATION.unknown;
   return Chip(tone, icon, label, title);
+}
+
+// The commit a fetched workspace began from; a warning where the repository names more than was fetched.
+function Source(state) {
+  const ready = (state.run.detail?.conditions ?? []).find((one) => one?.type === "WorkspaceReady");
+  const message = text(ready?.message ?? "", 1000);
+  const commit = /\bcommit ([0-9a-f]{40,64})\b/.exec(message);
+  if (!commit) return null;
+  const partly = /not fetched|not downloaded/.test(message);
+  return Chip(partly ? "attention" : "quiet", partly ? "warn" : null, `commit ${commit[1].slice(0, 12)}`, message);
 }
 
 const Notes = (model) => honestyNotes(model).map((note) => Chip(note.tone, "warn", note.text));
