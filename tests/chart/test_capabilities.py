@@ -191,7 +191,7 @@ def test_every_policy_of_the_chart_is_on_the_page(objects: list[dict[str, Any]])
     made = {
         item["metadata"]["name"].removeprefix("guildhall-").removesuffix(f".{CONTROL}")
         for item in objects
-        if item["kind"] == "ValidatingAdmissionPolicy"
+        if item["kind"] in ("ValidatingAdmissionPolicy", "MutatingAdmissionPolicy")
     }
     listed = {name.strip().strip("`") for row in table("# What each component may do") for name in row[0].split(",")}
     assert {name.strip("` ") for name in listed} == made
