@@ -392,6 +392,20 @@ test("isolation that is not enforced is said in red, by icon and word", async ()
   assert.match(verified.querySelector(".strip .chip--good").textContent, /isolation verified/);
 });
 
+test("the commit a workspace was fetched from is said, and what was left out", async () => {
+  const commit = "a".repeat(40);
+  const state = watching(goodRun().slice(0, 2));
+  const at = (message) =>
+    draw({ ...state, run: { ...state.run, detail: { conditions: [{ type: "WorkspaceReady", message }] } } });
+  const whole = await at(`3 files, 9 bytes; commit ${commit} of refs/heads/main`);
+  assert.match(whole.querySelector(".strip").textContent, /commit aaaaaaaaaaaa(?!a)/);
+  assert.equal(whole.querySelector(".strip .chip--attention"), null);
+  const partly = await at(`commit ${commit}; 1 submodule(s) not fetched: <img src=x onerror=alert(1)>`);
+  assert.match(partly.querySelector(".strip .chip--attention").title, /not fetched: <img/);
+  assert.equal(partly.querySelector("img"), null);
+  assert.doesNotMatch((await at("3 files")).querySelector(".strip").textContent, /commit/);
+});
+
 test("C1: an unreadable line is a row between the events, as text", async () => {
   const rows = [{ after: 2, reason: "no LogEvent", bytes: 41, text: "<img src=x onerror=alert(1)> \u202e" }];
   const state = watching(goodRun().slice(0, 6), { hash: "#/runs/demo.fix-slug?view=events" });
