@@ -15,7 +15,7 @@ from guildhall_contracts.events import ApprovalDecided, ApprovalRequested, Outco
 
 from guildhall_executor import moments
 from guildhall_executor.draft import Draft
-from guildhall_executor.effects import AskApproval
+from guildhall_executor.effects import AskApproval, Withdraw
 from guildhall_executor.inputs import Decided
 from guildhall_executor.state import OpenCall, PersonWait, RoleRun
 from guildhall_executor.tools.arguments import Arguments
@@ -125,8 +125,9 @@ def cannot_ask(draft: Draft, invocation: RoleRun, asked: OpenCall, why: str) -> 
 
 
 def withdraw(draft: Draft, invocation: RoleRun, asked: OpenCall) -> None:
-    """The call is not wanted any more."""
+    """The call is not wanted any more; people are asked about it no longer."""
     _decided(draft, invocation, asked, "withdrawn")
+    draft.do(Withdraw(asked.op, asked.approval, "approvals"))
 
 
 def put_again(draft: Draft, invocation: RoleRun, asked: OpenCall, arguments: Arguments, person: PersonWait) -> None:

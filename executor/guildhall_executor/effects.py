@@ -1,6 +1,7 @@
 """What the loop asks the shell to do. Plain data: a test compares it, `perform` carries it out."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from guildhall_contracts.approvals import ApprovalRequest
 from guildhall_contracts.errors import ErrorKind
@@ -90,10 +91,11 @@ class AskApproval:
 
 @dataclass(frozen=True, slots=True)
 class Withdraw:
-    """A question is over: the gateway closes it."""
+    """A question, or the approval of a call, is not wanted any more: the gateway closes it."""
 
     op: str
-    question_id: str
+    id: str
+    what: Literal["questions", "approvals"] = "questions"
 
 
 @dataclass(frozen=True, slots=True)

@@ -191,9 +191,9 @@ class Gateway:
         """Puts a question to people; None when the gateway has it, which it may have had before."""
         return await self._tell("PUT", f"/v1/questions/{item.id}", item)
 
-    async def withdraw(self, question_id: str) -> ErrorInfo | None:
-        """Says that a question is over."""
-        return await self._tell("DELETE", f"/v1/questions/{question_id}")
+    async def withdraw(self, what: str, identity: str) -> ErrorInfo | None:
+        """Says that a question or an approval (`what`) is over."""
+        return await self._tell("DELETE", f"/v1/{what}/{identity}")
 
     async def ask_approval(self, request: ApprovalRequest) -> ErrorInfo | None:
         """Puts a call to people for a yes or no."""

@@ -140,7 +140,7 @@ class Performer:
                 self._begin(effect.op, partial(self._put, effect.op, ask))
             case Withdraw():
                 self._cancel(effect.op)
-                self._others.append(self._start(partial(self._withdraw, effect.question_id)))
+                self._others.append(self._start(partial(self._withdraw, effect)))
             case StopWork(op=op):
                 for running in [op] if op is not None else list(self._running):
                     self._cancel(running)
@@ -208,9 +208,9 @@ class Performer:
         if failure is not None:
             self.put(AskFailed(op=op, error=failure))
 
-    async def _withdraw(self, question_id: str) -> None:
-        """Once and no more: a question that stays open at the gateway ends there by its own time."""
-        await self._gateway.withdraw(question_id)
+    async def _withdraw(self, over: Withdraw) -> None:
+        """Once and no more: what stays open at the gateway ends there by its own time."""
+        await self._gateway.withdraw(over.what, over.id)
 
     async def _take_last_look(self) -> None:
         """The final change set; whatever comes of it, the Run goes on to its end."""

@@ -160,6 +160,13 @@ async def _ask_approval(gateway: Gateway, request: Request, run: RunView) -> Res
     return Response(status_code=204)
 
 
+async def _withdraw_approval(gateway: Gateway, request: Request, run: RunView) -> Response:
+    if not await gateway.approvals.withdraw(run.uid, request.path_params["id"]):
+        raise Refused(refusal(404, "internal", "there is no such approval", retryable=False))
+    gateway.usage.changed(run.uid, now=True)
+    return Response(status_code=204)
+
+
 async def _consume_approval(gateway: Gateway, request: Request, run: RunView) -> Response:
     refused = await gateway.approvals.consume(await _approval(request), run.uid)
     gateway.usage.changed(run.uid, now=True)
@@ -250,6 +257,7 @@ def make_app(gateway: Gateway) -> Starlette:
             route("/v1/questions/{id}", "PUT", "model", _ask),
             route("/v1/questions/{id}", "DELETE", "run", _withdraw),
             route("/v1/approvals/{id}", "PUT", "model", _ask_approval),
+            route("/v1/approvals/{id}", "DELETE", "run", _withdraw_approval),
             route("/v1/approvals/{id}/consume", "POST", "model", _consume_approval),
             route("/v1/tools", "GET", "model", _tools),
             route("/v1/tools/{name}", "POST", "model", _call_tool),

@@ -34,6 +34,10 @@ _MOVE: Final = text(
 _EXPIRE: Final = text(
     "UPDATE approvals SET state = 'expired' WHERE state IN ('open', 'approved') AND expires_at <= :now"
 )
+_WITHDRAW: Final = text(
+    "UPDATE approvals SET state = 'withdrawn' WHERE run = :run AND approval_id = :approval_id"
+    " AND state IN ('open', 'approved')"
+)
 _LATEST: Final = text("SELECT value FROM meta WHERE key = :key")
 _SEEN: Final = text(
     "INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
@@ -108,6 +112,15 @@ class ApprovalStore:
         refused = usable(approval, request, run, now)
         author = approval.author if approval else ""
         return refused or _move(connection, (run, request.approval_id), "approved", "consumed", author)
+
+    async def withdraw(self, run: str, approval_id: str) -> bool:
+        """The call is not wanted any more: nobody is asked about it, and a yes to it is void. False: unknown."""
+        values = {"run": run, "approval_id": approval_id}
+
+        def work(connection: Connection) -> bool:
+            return connection.execute(_WITHDRAW, values).rowcount == 1 or _get(connection, run, approval_id) is not None
+
+        return await self._store.write(work)
 
     async def open_count(self, run: str) -> int:
         return await self._store.read(lambda connection: _open_count(connection, run))

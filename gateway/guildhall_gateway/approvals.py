@@ -11,9 +11,9 @@ from guildhall_contracts.canonical import NotCanonical, arguments_hash
 
 from guildhall_gateway.mailbox import Turned
 
-State = Literal["open", "approved", "denied", "expired", "consumed"]
+State = Literal["open", "approved", "denied", "expired", "consumed", "withdrawn"]
 BOUND: Final = ("call_id", "role", "tool", "effect", "arguments_hash", "policy_version")
-FINAL: Final = frozenset({"denied", "expired", "consumed"})
+FINAL: Final = frozenset({"denied", "expired", "consumed", "withdrawn"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -76,7 +76,7 @@ def test_a_question_waits_at_no_cost_and_its_answer_is_what_the_role_reads() -> 
     (block,) = story.messages[-1].content  # type: ignore[union-attr]
     assert (block.text, block.origin, block.authority) == ("left", "person", "data")
     assert block.label == "answer of a person to: Which of the two?"
-    assert done(story, Withdraw)[-1].question_id == asked.question_id
+    assert done(story, Withdraw)[-1].id == asked.question_id
 
 
 def test_an_answer_counts_once_and_only_for_the_question_that_is_open() -> None:

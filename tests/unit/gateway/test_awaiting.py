@@ -143,6 +143,25 @@ async def test_hl05_hl08_open_approvals_outlive_the_gateway_and_each_is_its_own(
         assert [each.approval_id for each in (await look(served)).approvals] == ["a2"], "the other one still waits"
 
 
+async def test_a_call_nobody_wants_any_more_is_asked_about_no_longer_and_a_yes_to_it_is_void(served: Served) -> None:
+    run = served.cluster.add_run()
+    arguments = {"command": "make deploy"}
+    await want(served, "a1", arguments)
+    await want(served, "a2", arguments)
+    yes = {"approvalId": "a2", "argumentsHash": arguments_hash(arguments), "decision": "approve"}
+    served.cluster.intervene("i1", run, approval=yes)
+    await items(served, "", 1)
+    async with served.client() as client:
+        for identity in ("a1", "a2"):
+            assert (await client.delete(f"/v1/approvals/{identity}")).status_code == 204
+        assert (await client.delete("/v1/approvals/none")).status_code == 404
+        used = await client.post("/v1/approvals/a2/consume", json=asked(approval_id="a2", arguments=arguments))
+        assert used.status_code == 409
+    assert (await look(served)).approvals == []
+    served.cluster.intervene("i22", run, approval=yes | {"approvalId": "a1"})
+    await kit.until(lambda: ("i22", "Refused") in served.cluster.item_statuses)
+
+
 async def test_a_database_of_an_older_gateway_gains_the_columns(store_url: str) -> None:
     store = Store(store_url)
     await store.open()
