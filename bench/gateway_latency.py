@@ -3,7 +3,7 @@
     python bench/gateway_latency.py [--calls 300] [--parallel 1] [--database URL]
 
 The same question goes to one provider on loopback that speaks OpenAI's wire format: directly (the same library, the key
-at hand), through the gateway, through the gateway, directly (ABBA); then so through a gateway that is bad on purpose: it
+at hand), through the gateway, through the gateway, directly (ABBA); then so through one that is bad on purpose: it
 holds its event loop for 30 ms a call. A pair's difference is the gateway's own time. Prints milliseconds as JSON. The
 target is P50 <= 5 ms and P99 <= 20 ms; the bad one must miss it, else the bench itself is at fault (exit 2).
 """
