@@ -88,7 +88,8 @@ async def write_file(ask: Ask, args: WriteFile) -> Ran:
         return _marked()
     data = _b64(args.content)
     if len(data) > limits.FRAME_DATA_MAX_BYTES // 3 * 4:
-        return Ran(failed("too_large", f"content is over {limits.FRAME_DATA_MAX_BYTES} bytes; write it in parts"))
+        said = "write its beginning, and let edit_file or a command add the rest"
+        return Ran(failed("too_large", f"content is over {limits.FRAME_DATA_MAX_BYTES} bytes; {said}"))
     reply = await ask.ask(lambda id_: WriteRequest(id=id_, path=args.path, data=data, text=True), WriteResult)
     if isinstance(reply, ErrorReply):
         return refused(reply)

@@ -35,7 +35,11 @@ func compile(request *frame.Search) (*matcher, error) {
 		flags += "i"
 	}
 	expression := "(?" + flags + ":" + text + ")"
-	pattern, err := regexp.Compile(expression)
+	_, err := syntax.Parse(text, syntax.Perl) // alone first: an error then quotes what the caller wrote
+	var pattern *regexp.Regexp
+	if err == nil {
+		pattern, err = regexp.Compile(expression)
+	}
 	if err != nil {
 		return nil, frame.Faultf(frame.InvalidArgument, "the pattern is not a regular expression: %s",
 			strings.TrimPrefix(err.Error(), "error parsing regexp: "))

@@ -189,3 +189,5 @@ async def test_any_pattern_is_data_and_ends(place: Place, pattern: str) -> None:
     assert ran.result.error_code in (None, "invalid_argument")
     if pattern == "-needle":
         assert "f:1: -needle" in ran.result.shown
+    if pattern == "[":
+        assert ran.result.shown.endswith("missing closing ]: `[`"), "an error quotes what was asked"
