@@ -61,7 +61,7 @@ def _received(draft: Draft, item: Interrupted) -> OpId:
         InterruptReceived(
             **draft.head(),
             op=op,
-            parent=TASK_OP,
+            parent=active.op if active else TASK_OP,
             role=role,
             source="human",
             destination=f"role:{role}",
