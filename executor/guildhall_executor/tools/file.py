@@ -20,6 +20,7 @@ from pydantic import Field
 
 from guildhall_executor.tools.arguments import Arguments
 from guildhall_executor.tools.ask import Ask
+from guildhall_executor.tools.names import wire_path
 from guildhall_executor.tools.result import Path, Ran, done, failed, refused
 from guildhall_executor.tools.text import SHOWN_MAX_BYTES, bounded_lines, has_mark, mark, visible
 
@@ -65,10 +66,6 @@ class SearchFiles(Arguments):
         return f"search {self.pattern}"
 
 
-def _folder(path: str) -> str:
-    return "" if path in (".", "./") else path
-
-
 def _b64(text: str) -> str:
     return base64.b64encode(text.encode("utf-8", "surrogatepass")).decode()
 
@@ -90,7 +87,8 @@ async def write_file(ask: Ask, args: WriteFile) -> Ran:
     if len(data) > limits.FRAME_DATA_MAX_BYTES // 3 * 4:
         said = "write its beginning, and let edit_file or a command add the rest"
         return Ran(failed("too_large", f"content is over {limits.FRAME_DATA_MAX_BYTES} bytes; {said}"))
-    reply = await ask.ask(lambda id_: WriteRequest(id=id_, path=args.path, data=data, text=True), WriteResult)
+    place = await wire_path(ask, args.path)
+    reply = await ask.ask(lambda id_: WriteRequest(id=id_, data=data, text=True, **place), WriteResult)
     if isinstance(reply, ErrorReply):
         return refused(reply)
     kept = "".join(f"; kept its {_KEPT_TOLD[kind]}" for kind in reply.kept)
@@ -103,7 +101,8 @@ async def edit_file(ask: Ask, args: EditFile) -> Ran:
     old, new = _b64(args.old_text), _b64(args.new_text)
     if len(old) + len(new) > limits.FRAME_DATA_MAX_BYTES:
         return Ran(failed("too_large", "old_text and new_text together are too long for one edit; make smaller edits"))
-    reply = await ask.ask(lambda id_: EditRequest(id=id_, path=args.path, old=old, new=new, all=args.all), EditResult)
+    place = await wire_path(ask, args.path)
+    reply = await ask.ask(lambda id_: EditRequest(id=id_, old=old, new=new, all=args.all, **place), EditResult)
     if isinstance(reply, ErrorReply):
         return refused(reply)
     times = "1 occurrence" if reply.replacements == 1 else f"{reply.replacements} occurrences"
@@ -112,7 +111,8 @@ async def edit_file(ask: Ask, args: EditFile) -> Ran:
 
 
 async def list_files(ask: Ask, args: ListFiles) -> Ran:
-    reply = await ask.ask(lambda id_: ListRequest(id=id_, path=_folder(args.path), depth=args.depth), ListResult)
+    place = await wire_path(ask, args.path)
+    reply = await ask.ask(lambda id_: ListRequest(id=id_, depth=args.depth, **place), ListResult)
     if isinstance(reply, ErrorReply):
         return refused(reply)
     lines = sorted(_entry_line(entry) for entry in reply.entries)
@@ -129,14 +129,15 @@ def _entry_line(entry: Entry) -> str:
 
 
 async def search_files(ask: Ask, args: SearchFiles) -> Ran:
+    place = await wire_path(ask, args.path)
     reply = await ask.ask(
         lambda id_: SearchRequest(
             id=id_,
-            path=_folder(args.path),
             pattern=args.pattern,
             literal=args.literal,
             ignore_case=args.ignore_case,
             glob=args.glob,
+            **place,
         ),
         SearchResult,
     )

@@ -1,7 +1,7 @@
 """`read_file`: a window of lines of a file of any size. Guards against a workshop that dribbles or lies about sizes."""
 
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 from guildhall_contracts import limits
 from guildhall_contracts.frames import ErrorReply, ReadRequest, ReadResult
@@ -9,6 +9,7 @@ from pydantic import Field
 
 from guildhall_executor.tools.arguments import Arguments
 from guildhall_executor.tools.ask import Ask, sent_bytes
+from guildhall_executor.tools.names import wire_path
 from guildhall_executor.tools.result import Path, Ran, done, failed, refused
 from guildhall_executor.tools.text import LINE_MAX_BYTES, bounded_lines, decoded, head_of, mark, visible
 
@@ -45,12 +46,13 @@ class Window:
 
 async def read_file(ask: Ask, args: ReadFile) -> Ran:
     """One request, whatever the line; more only for UTF-16, whose line ends are not bytes of their own."""
-    reply = await ask.ask(lambda id_: ReadRequest(id=id_, path=args.path, line=args.start_line), ReadResult)
+    place = await wire_path(ask, args.path)
+    reply = await ask.ask(lambda id_: ReadRequest(id=id_, line=args.start_line, **place), ReadResult)
     if isinstance(reply, ErrorReply):
         return refused(reply)
     window = _window(args, reply)
     if b"\0" in window.data[:_PROBE_BYTES] or window.data.startswith(_WIDE_MARKS):
-        wide = await _wide(ask, args)
+        wide = await _wide(ask, args, place)
         return wide if isinstance(wide, Ran) else render_read(args, wide or window)
     if window.offset == 0 and window.data.startswith(_MARK):
         remark = "the file begins with a byte order mark, which edits keep"
@@ -69,12 +71,12 @@ def _window(args: ReadFile, reply: ReadResult) -> Window:
     return Window(data, reply.offset, size, lines)
 
 
-async def _wide(ask: Ask, args: ReadFile) -> Window | Ran | None:
+async def _wide(ask: Ask, args: ReadFile, place: dict[str, Any]) -> Window | Ran | None:
     """A UTF-16 file from the asked line on; None when the file is none."""
     data = bytearray()
     for _ in range(PIECES_MAX_COUNT):
         offset = len(data)
-        reply = await ask.ask(lambda id_: ReadRequest(id=id_, path=args.path, offset=offset), ReadResult)  # noqa: B023
+        reply = await ask.ask(lambda id_: ReadRequest(id=id_, offset=offset, **place), ReadResult)  # noqa: B023
         if isinstance(reply, ErrorReply):
             return refused(reply)
         piece = sent_bytes(reply.data)

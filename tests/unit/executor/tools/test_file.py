@@ -170,6 +170,25 @@ async def test_names_are_shown_without_what_they_hide(place: Place) -> None:
     assert not (await place.read("-rf")).result.is_error
 
 
+async def test_a_name_is_used_as_it_was_shown(place: Place) -> None:
+    for name in ("a\nb", "c\u202etxt.exe", b"e\xff".decode("utf-8", "surrogateescape"), "sub\x01/f"):
+        put(place, name, b"one\n")
+    names = [line.partition(" (")[0].rstrip("/") for line in (await place.list()).result.shown.split("\n")]
+    assert "sub\\x01" in names
+    assert (await place.list("sub\\x01")).result.shown == "sub\\x01/f (4 bytes)"
+    assert (await place.search("one", path="sub\\x01")).result.shown == "sub\\x01/f:1: one"
+    for name in [each for each in names if each != "sub\\x01"]:
+        assert (await place.read(name)).result.shown == "one"
+        assert not (await place.edit(name, "one", "two")).result.is_error
+        assert "replaced" in (await place.write(name, "three\n")).result.shown
+    assert {path.read_bytes() for path in place.folder.iterdir() if path.is_file()} == {b"three\n"}
+    put(place, "a\\x0ab", b"literal\n")  # a name that looks like an escape is itself first
+    assert (await place.read("a\\x0ab")).result.shown == "literal"
+    assert "created" in (await place.write("n\\x0aw", "x")).result.shown
+    assert (place.folder / "n\\x0aw").exists()
+    assert (await place.read("\\x2e\\x2e/outside")).result.error_code == "not_found"
+
+
 async def test_a_search_that_passes_files_over_says_so(place: Place) -> None:
     put(place, "large", b"needle\n" * 1_500_000)
     put(place, "binary", b"\0needle\n")
