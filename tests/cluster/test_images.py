@@ -14,7 +14,7 @@ from support.cluster import RESTRICTED, Cluster, eventually, pod
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 BUILD = Path(__file__).resolve().parents[2] / "images" / "build.py"
-COMPONENTS = {"operator": 10003, "executor": 10001, "gateway": 10004, "api": 10005}
+COMPONENTS = {"operator": 10003, "executor": 10001, "gateway": 10004, "api": 10005, "fetcher": 10002}
 LIMIT_BYTES = 150_000_000
 LOOK = """
 import importlib, importlib.util, os, shutil, sys

@@ -260,3 +260,26 @@ def test_a_job_that_is_gone_ends_the_run_after_a_moment() -> None:
     assert (first.create, "fetch-job" in first.waiting) == ((), True)
     later = plan(view, kit.fetch_world(waits={"fetch-job": 9.0}), kit.at(15))
     assert kit.verdict(later) == ("False", "Deleted")
+
+
+STATES = [
+    (),
+    (kit.fetch_pod(),),
+    (kit.fetch_pod(kit.fetch_says()),),
+    (kit.fetch_pod(kit.fetch_says("denied", "no"), exit_code=1),),
+    (kit.fetch_pod("", exit_code=137, phase="Failed", reason="Evicted"),),
+]
+
+
+@pytest.mark.parametrize("pods", STATES)
+def test_a_second_look_at_the_same_world_changes_nothing(pods: tuple[PodRecord, ...]) -> None:
+    """Whatever became of the fetch: applied to its own result, the plan makes and writes nothing new."""
+    view = kit.fetching()
+    done = seen(view, *pods)
+    made = {item["metadata"]["name"] for item in done.create}
+    jobs = kit.fetch_job_of(view) | (kit.fetch_job_of(view, 2) if f"fix-{kit.UID}-f2" in made else {})
+    later = kit.after(view, done)
+    jobs |= kit.job_of(later) if later.started else {}
+    again = plan(later, kit.fetch_world(pods=pods, jobs=jobs), kit.at(6))
+    assert again.create == ()
+    assert again.status is None or "Sealed" in str(again.status), "only sealing may follow an end"
