@@ -5,10 +5,9 @@ for every call because it rotates.
 """
 
 import asyncio
-import contextlib
 import random
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, TypeVar
 from urllib.parse import quote, urlsplit
@@ -19,28 +18,21 @@ from guildhall_contracts.base import Record
 from guildhall_contracts.errors import ErrorInfo, error_info
 from guildhall_contracts.external import ExternalCall, ExternalResult, ExternalTools
 from guildhall_contracts.model_api import (
-    MODEL_LINES,
     AskedItem,
-    FailureLine,
-    GatewayError,
     MailboxPage,
     ModelReply,
-    ReplyLine,
-    TextDelta,
 )
 from pydantic import ValidationError
 
 from guildhall_executor import retry
 from guildhall_executor.effects import CallModel
+from guildhall_executor.gateway_answer import ERROR_BODY_MAX_BYTES, bounded_body, read_model_answer, refusal
 from guildhall_executor.hosts import address_of
 from guildhall_executor.http1 import Address, Answer, Body, Http, HttpFault, NoAnswer, Silence
 from guildhall_executor.places import Patience, Places
 from guildhall_executor.retry import Failure, GiveUp, Pace, Tally, Wait, unavailable
 from guildhall_executor.tools.external import as_json
 
-LINE_MAX_BYTES: Final = limits.MODEL_REQUEST_MAX_BYTES
-ERROR_BODY_MAX_BYTES: Final = 64 * 1024
-READ_OUT_SECONDS: Final = 0.5
 SHORT_CALLS_AT_ONCE_MAX_COUNT: Final = 3
 EXTERNAL_CALLS_AT_ONCE_MAX_COUNT: Final = 4
 PAGE_MAX_BYTES: Final = 2 * limits.MIB
@@ -122,7 +114,7 @@ class Gateway:
                 if isinstance(answer, Failure):
                     return answer
                 try:
-                    return await _stream(answer, call_id, on_text)
+                    return await read_model_answer(answer, call_id, on_text)
                 finally:
                     answer.close()
         except TimeoutError:
@@ -224,13 +216,13 @@ class Gateway:
                 if isinstance(answer, Failure):
                     return answer
                 try:
-                    body = await _bounded_body(answer, max_bytes)
+                    body = await bounded_body(answer, max_bytes)
                 finally:
                     answer.close()
         except (HttpFault, TimeoutError) as error:
             path = target.partition("?")[0]
             return unavailable(f"the gateway does not answer {path} ({type(error).__name__})")
-        return body if 200 <= answer.status < 300 else _refusal(answer.status, body)
+        return body if 200 <= answer.status < 300 else refusal(answer.status, body)
 
 
 def _hosts_text(path: Path) -> str:
@@ -247,85 +239,5 @@ def _tls(ca: Path) -> ssl.SSLContext:
         raise GatewayFileUnusable("the gateway's CA file", ca, error) from error
 
 
-async def _stream(answer: Answer, call_id: str, on_text: Callable[[str], None]) -> ModelReply | Failure:
-    """Reads lines up to the one that ends the call. Raises HttpFault."""
-    if answer.status != 200:
-        body = await _bounded_body(answer, ERROR_BODY_MAX_BYTES)
-        return _refusal(answer.status, body, answer.retry_after_seconds)
-    lines = lines_of(answer.pieces(), LINE_MAX_BYTES)
-    async for line in lines:
-        outcome = _read_line(line, call_id, on_text)
-        if outcome is not None:
-            await _read_out(lines)
-            return outcome
-    return unavailable("the gateway's answer ended without a reply")
-
-
 def _unreachable(message: str) -> Failure:
     return Failure(error_info("internal", f"{message}; the platform team has to look at the run pod"))
-
-
-def _read_line(line: bytes, call_id: str, on_text: Callable[[str], None]) -> ModelReply | Failure | None:
-    """One line of the stream; None for heartbeats and text, which are not the end."""
-    try:
-        value = MODEL_LINES.validate_json(line)
-    except ValidationError:
-        return unavailable("the gateway answered a line that is no part of its protocol")
-    match value:
-        case ReplyLine(reply=reply) if reply.call_id == call_id:
-            return reply
-        case ReplyLine():
-            return unavailable("the gateway answered a different call")
-        case FailureLine(failure=failure):
-            return retry.from_gateway(failure)
-        case TextDelta(text=text):
-            on_text(text)
-    return None
-
-
-def _refusal(status: int, body: bytes, wait_seconds: float | None = None) -> Failure:
-    """An answer other than 2xx: the gateway's own words when they are sound, else what the status means."""
-    try:
-        return retry.from_gateway(GatewayError.model_validate_json(body))
-    except ValidationError:
-        pass
-    if status in (408, 425, 429) or status >= 500:
-        return unavailable(f"the gateway answered {status}", wait_seconds)
-    return Failure(error_info("internal", f"the gateway refused the call with status {status} and no reason"))
-
-
-async def _read_out(lines: AsyncIterator[bytes]) -> None:
-    """Reads an answer to its end, which should be here: only then can the connection serve the next call."""
-    with contextlib.suppress(TimeoutError, HttpFault):
-        async with asyncio.timeout(READ_OUT_SECONDS):
-            async for _ in lines:
-                return
-
-
-async def _bounded_body(answer: Answer, max_bytes: int) -> bytes:
-    body = bytearray()
-    async for piece in answer.pieces():
-        body += piece
-        if len(body) > max_bytes:
-            break
-    return bytes(body[:max_bytes])
-
-
-async def lines_of(pieces: AsyncIterator[bytes], max_bytes: int) -> AsyncIterator[bytes]:
-    """Lines without their newline, blank ones left out; one over `max_bytes` is handed on cut and ends the stream."""
-    parts: list[bytes] = []
-    size = 0
-    async for piece in pieces:
-        *ends, rest = piece.split(b"\n")
-        for end in ends:
-            line = b"".join((*parts, end))
-            parts, size = [], 0
-            if line.strip():
-                yield line
-        parts.append(rest)
-        size += len(rest)
-        if size > max_bytes:
-            break
-    last = b"".join(parts)[:max_bytes]
-    if last.strip():
-        yield last

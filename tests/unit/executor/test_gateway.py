@@ -16,7 +16,8 @@ from guildhall_contracts.errors import ErrorInfo
 from guildhall_contracts.model_api import ModelReply
 from guildhall_executor import prompt
 from guildhall_executor.effects import CallModel
-from guildhall_executor.gateway import Gateway, lines_of
+from guildhall_executor.gateway import Gateway
+from guildhall_executor.gateway_answer import lines_of
 from guildhall_executor.hosts import address_of
 from guildhall_executor.places import Patience
 from guildhall_executor.retry import Failure, GiveUp, Pace, Tally, Wait, away, decide, unavailable
