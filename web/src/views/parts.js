@@ -61,9 +61,8 @@ export const Chip = (tone, icon, label, title) =>
 /** How many things of a run wait for a person, or nothing. */
 export const Waits = (run) =>
   run.awaiting > 0 &&
-  h("span", { class: "chip chip--attention waits" }, [
-    Icon("awaiting", 13),
-    h("span", {}, run.awaiting === 1 ? "needs you" : `${run.awaiting} need you`),
+  h("span", { class: "chip chip--warn waits", title: "Questions and approvals that wait for a person" }, [
+    h("span", {}, `${run.awaiting} open`),
   ]);
 
 /** Reads {top, height, full} of the element a scroll event came from. */
