@@ -21,6 +21,7 @@ from guildhall_executor.code.frames import Ready, Said, decode
 START_SECONDS: Final = 20.0
 MODULE: Final = "guildhall_executor.code.worker"
 _PASSED_ON: Final = ("PYTHONPATH", "PYTHONSAFEPATH", "PYTHONNOUSERSITE", "PYTHONDONTWRITEBYTECODE")
+_FIXED: Final = {"LC_ALL": "C.UTF-8", "MALLOC_ARENA_MAX": "1"}  # an arena for each thread takes address space
 _NEEDED: Final = {"files": "Landlock", "calls": "seccomp", "privileges": "no_new_privs"}
 
 
@@ -71,8 +72,8 @@ class Worker:
 
 
 def environment() -> dict[str, str]:
-    """All a worker is told by its environment: where Python finds its modules."""
-    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | {"LC_ALL": "C.UTF-8"}
+    """All a worker is told by its environment: where Python finds its modules, and how to keep its memory together."""
+    return {name: os.environ[name] for name in _PASSED_ON if name in os.environ} | _FIXED
 
 
 async def start_worker(address_space_bytes: int = limits.CODE_ADDRESS_SPACE_MAX_BYTES) -> Worker:

@@ -66,6 +66,7 @@ def test_the_environment_is_a_list_of_names(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("SECRET", "x")
     assert set(environment()) <= {
         "LC_ALL",
+        "MALLOC_ARENA_MAX",
         "PYTHONPATH",
         "PYTHONSAFEPATH",
         "PYTHONNOUSERSITE",
