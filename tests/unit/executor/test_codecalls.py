@@ -302,3 +302,24 @@ def test_silence_answers_the_code_with_a_refusal() -> None:
     story.put(Tick())
     assert answers(story) == [(1, "tool_denied")]
     assert story.tools_run == ["run_code"]
+
+
+def test_a_run_that_stops_after_any_input_repeats_no_call_and_leaves_none_open() -> None:
+    """Code with a read, an approved write and a refused call, stopped after each input and taken up again."""
+    story = coding(CAREFUL)
+    calls_tool(story, "read_file", {"path": "a"})
+    end(story, inner(story)[0])
+    calls_tool(story, "write_file", WRITE, 2)
+    decides(story, "approve")
+    end(story, inner(story)[0])
+    calls_tool(story, "finish", {"result": "x"}, 3)
+    end(story, code_op(story))
+    for count in range(1, len(story.inputs) + 1):
+        forked = story.fork(count)
+        begun = list(forked.tools_run)
+        forked.put(Resumed(), attempt=2)
+        assert forked.tools_run == begun
+        opened = {event.op for event in forked.of("tool.started")}
+        assert opened == {event.op for event in forked.of("tool.finished")}
+        assert not any(invocation.inner for invocation in forked.roles)
+        assert {e.op for e in forked.of("approval.requested")} == {e.op for e in forked.of("approval.decided")}
