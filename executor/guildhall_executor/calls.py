@@ -151,6 +151,20 @@ def _hand_out(draft: Draft, op: OpId, asked: OpenCall, arguments: Arguments) -> 
     draft.do(work)
 
 
+def ask_again(draft: Draft, op: OpId, asked: OpenCall) -> bool:
+    """Asks for the result of a call the gateway makes, which a replaced executor did not hear: it is made once for its
+    id, whoever asks. False for every other call."""
+    if asked.code or not is_external(asked.call.name):
+        return False
+    arguments = checked(asked.call)
+    if isinstance(arguments, BadArguments):
+        return False
+    role = draft.role(op).role
+    approval = approvals.request_of(draft, role, asked, arguments) if asked.approval else None
+    draft.do(RunTool(asked.op, role, asked.call.name, arguments, writes=False, call_id=asked.id, approval=approval))
+    return True
+
+
 def release(draft: Draft, op: OpId) -> None:
     """The workspace is free again if `op` had it; the call that has waited longest is next."""
     if draft.state.writer != op:

@@ -80,7 +80,8 @@ def _run_started(draft: Draft, resumed_from: int | None) -> None:
 
 
 def resume(draft: Draft) -> None:
-    """Closes what was in flight. A model call is asked again by its own id; a tool call is never repeated."""
+    """Closes what was in flight. Model and external calls are asked for again by their own ids, under which the gateway
+    makes each once; any other tool call is never repeated."""
     draft.change(attempt=draft.at.attempt)
     if draft.state.ending is not None:
         ending.take_up(draft)
@@ -100,7 +101,7 @@ def _take_up(draft: Draft, invocation: RoleRun) -> None:
         draft.emit(ModelFinished(**draft.head(), op=invocation.wait.op, role=role, outcome="cancelled"))
         replies.call(draft, invocation.op, call_id)
     for call in invocation.calls:
-        if call.stage == "running":
+        if call.stage == "running" and not calls.ask_again(draft, invocation.op, call):
             codecalls.end(draft, call.op)
             calls.take_result(draft, call.op, failed("interrupted", _INTERRUPTED), cancelled=True)
     draft.wake(invocation.op)

@@ -8,11 +8,11 @@ from guildhall_contracts.approvals import ApprovalRequest
 from guildhall_contracts.canonical import arguments_hash
 from guildhall_contracts.content import Block
 from guildhall_contracts.errors import ErrorInfo, error_info
-from guildhall_contracts.events import ErrorRaised, RunStarted, ToolFinished, ToolStarted
+from guildhall_contracts.events import ApprovalRequested, ErrorRaised, RunStarted, ToolFinished, ToolStarted
 from guildhall_contracts.external import ExternalCall, ExternalResult, ExternalTool
 from guildhall_contracts.policy import ToolPolicy
 from guildhall_executor.effects import RunTool
-from guildhall_executor.inputs import At, Began, decode_at, encode_at
+from guildhall_executor.inputs import At, Began, Decided, Resumed, decode_at, encode_at
 from guildhall_executor.roster import equipped, make_roster, snapshot_problems
 from guildhall_executor.tools.arguments import BadArguments
 from guildhall_executor.tools.external import ExternalArguments, checked, run_external
@@ -147,3 +147,30 @@ def test_tools_nobody_offers_are_said_to_be_missing_and_refused() -> None:
     story.reply("", call(NAME, {"number": 1}, "x"))
     assert [event.error_code for event in story.events if isinstance(event, ToolFinished)] == ["unknown_tool"]
     assert not any(isinstance(effect, RunTool) for effect in story.effects)
+
+
+def test_a_replaced_executor_asks_for_the_result_by_the_same_id() -> None:
+    story = Story(snapshot(guild(NAME, "run_shell")), Began(external=[offered()]))
+    story.reply("", call(NAME, {"number": 1}, "x"))
+    (first,) = [effect for effect in story.effects if isinstance(effect, RunTool)]
+    story.put(Resumed(), attempt=2)
+    again = [effect for effect in story.effects if isinstance(effect, RunTool)]
+    assert again == [first, first]
+    assert not any(isinstance(event, ToolFinished) for event in story.events), "it is still being made"
+    story.result("note 1")
+    assert [event.outcome for event in story.events if isinstance(event, ToolFinished)] == ["success"]
+    story.reply("", call("run_shell", {"command": "make"}, "y")).put(Resumed(), attempt=3)
+    shells = [effect for effect in story.effects if isinstance(effect, RunTool) and effect.tool == "run_shell"]
+    assert len(shells) == 1, "positive control: what the workshop runs is never repeated"
+
+
+def test_a_yes_goes_along_when_it_is_asked_for_again() -> None:
+    story = Story(snapshot(guild(NAME)), Began(external=[offered(policy=ToolPolicy(effect="consequential"))]))
+    story.reply("", call(NAME, {"number": 1}, "x"))
+    (asked,) = [event for event in story.events if isinstance(event, ApprovalRequested)]
+    decision = {"approvalId": asked.approval_id, "argumentsHash": asked.arguments_hash, "decision": "approve"}
+    story.put(Decided.model_validate(decision | {"item": "i1", "author": "ann"}))
+    (first,) = [effect for effect in story.effects if isinstance(effect, RunTool)]
+    assert first.approval_id == asked.approval_id
+    story.put(Resumed(), attempt=2)
+    assert [effect for effect in story.effects if isinstance(effect, RunTool)] == [first, first]
