@@ -36,6 +36,7 @@ CA_PATH: Final = "/guildhall/ca/ca.crt"
 
 # Paths inside the fetch pod, whose workspace volume is mounted whole
 SOURCE_TREE: Final = "tree"  # the folder of the volume that becomes the run pod's /workspace
+SOURCE_BASELINE: Final = "baseline"  # the folder beside it that becomes /guildhall/baseline
 FETCH_SECRET_PATH: Final = "/guildhall/secret"  # noqa: S105  a path
 FETCH_CA_PATH: Final = "/guildhall/ca/ca.crt"
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-from guildhall_contracts.snapshot import FETCH_CA_PATH, FETCH_SECRET_PATH, SOURCE_TREE, WORKSPACE_PATH
+from guildhall_contracts.snapshot import FETCH_CA_PATH, FETCH_SECRET_PATH, SOURCE_BASELINE, SOURCE_TREE, WORKSPACE_PATH
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,11 @@ class Places:
     def tree(self) -> Path:
         """What the run pod mounts; nothing else of the volume is ever seen there."""
         return self.workspace / SOURCE_TREE
+
+    @property
+    def baseline(self) -> Path:
+        """An empty folder for `prepare`: made here, since one the kubelet makes belongs to root."""
+        return self.workspace / SOURCE_BASELINE
 
     @property
     def staging(self) -> Path:

@@ -55,11 +55,14 @@ def stage(places: Places) -> None:
 def discard(places: Places) -> None:
     """Nothing half-made is left; the fault that led here is the one that is told."""
     shutil.rmtree(places.staging, ignore_errors=True)
+    if not places.tree.exists():
+        shutil.rmtree(places.baseline, ignore_errors=True)
 
 
 def publish(places: Places) -> None:
     """The one step that makes the workspace: all of it, or nothing. Raises FetchFailed."""
     with _said("renaming"):
+        places.baseline.mkdir(mode=0o755)
         places.staging.rename(places.tree)
 
 

@@ -14,6 +14,7 @@ from guildhall_contracts.fetch import FetchOutcome, GitUrl
 from guildhall_fetcher.failure import FetchFailed
 
 LINE_MAX_CHARS: Final = 200
+BROKEN_PIPE: Final = 13  # SIGPIPE
 _RULES: Final[tuple[tuple[str, FetchOutcome, str, bool], ...]] = (
     (r"no space left on device|disk quota exceeded", "too_large",
      "the workspace's volume is full; raise workspace.storage.size", False),
@@ -95,6 +96,8 @@ def explain(errors: str, code: int, url: GitUrl, *, secret: bool, hidden: tuple[
         said = text.format(credentials=_credentials(secret=secret), silence=silence(url))
         fault = re.search(r"object [0-9a-f]+: (\w{1,40}):", redacted(errors, hidden)) if outcome == "hostile" else None
         return FetchFailed(outcome, f"{said} ({fault[1]})" if fault else said, transient=transient)
+    if code == -BROKEN_PIPE:  # it wrote to a server that had closed already
+        return FetchFailed("server_failed", "the connection broke off", transient=True)
     if code < 0:
         return FetchFailed("internal", f"git was killed by signal {-code}")
     return FetchFailed("server_failed", f"git ended with {code}: {redacted(last_line(errors), hidden) or 'no word'}")

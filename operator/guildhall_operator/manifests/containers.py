@@ -11,7 +11,7 @@ from guildhall_contracts.gate import GateConfig, Target
 from guildhall_contracts.run import Resources, RunSpec
 
 from guildhall_operator.config import Config
-from guildhall_operator.manifests.volumes import PREPARE_MEMORY
+from guildhall_operator.manifests.volumes import PREPARE_MEMORY, is_fetched
 from guildhall_operator.quantity import smaller
 
 SOURCE_PATH: Final = "/guildhall/source"
@@ -63,6 +63,13 @@ def _workspace_mount(spec: RunSpec) -> dict[str, Any]:
     return _mount("workspace", pod.WORKSPACE_PATH, sub_path=sub_path)
 
 
+def _baseline_mount(spec: RunSpec, *, read_only: bool = False) -> dict[str, Any]:
+    """The baseline: of a fetched workspace the folder beside its tree, which no path of the workshop leads to."""
+    if is_fetched(spec):
+        return _mount("workspace", pod.BASELINE_PATH, read_only=read_only, sub_path=pod.SOURCE_BASELINE)
+    return _mount("baseline", pod.BASELINE_PATH, read_only=read_only)
+
+
 def base(name: str, image: str, config: Config, uid: int) -> dict[str, Any]:
     """What every container of ours begins with."""
     return {
@@ -106,7 +113,7 @@ def prepare(spec: RunSpec, config: Config, gate: GateConfig, *, resume: bool = F
     mounts = [
         _workspace_mount(spec),
         _mount("bin", pod.BIN_PATH),
-        _mount("baseline", pod.BASELINE_PATH),
+        _baseline_mount(spec),
         _mount("tmp-prepare", "/tmp"),  # noqa: S108  a mount of the container's own
     ]
     if spec.workspace is not None and spec.workspace.template is not None:
@@ -159,7 +166,7 @@ def workshop(spec: RunSpec, config: Config, *, own_group: bool = True) -> dict[s
             _workspace_mount(spec),
             _mount("bin", pod.BIN_PATH, read_only=True),
             _mount("socket", SOCKET_FOLDER),
-            _mount("baseline", pod.BASELINE_PATH, read_only=True),
+            _baseline_mount(spec, read_only=True),
             _mount("tmp-workshop", "/tmp"),  # noqa: S108  a mount of the container's own
         ],
     }

@@ -13,14 +13,15 @@ from guildhall_contracts.snapshot import SNAPSHOT_FILE
 from guildhall_operator import names
 from guildhall_operator.config import Config
 from guildhall_operator.manifests.owner import metadata
-from guildhall_operator.quantity import share_mib
+from guildhall_operator.quantity import amount, share_mib
 from guildhall_operator.run_view import RunView
 
 TOKEN_AUDIENCE: Final = "guildhall-gateway"  # noqa: S105  an audience, not a token
 TOKEN_EXPIRES_SECONDS: Final = 600
 TMP_MAX_MIB: Final = 256
 TMP_MEMORY_PARTS: Final = 4  # /tmp may fill a quarter of a container's memory
-BASELINE_SIZE: Final = f"{2 * limits.BASELINE_CONTENT_MAX_BYTES // limits.MIB}Mi"
+BASELINE_BYTES: Final = 2 * limits.BASELINE_CONTENT_MAX_BYTES
+BASELINE_SIZE: Final = f"{BASELINE_BYTES // limits.MIB}Mi"
 PREPARE_MEMORY: Final = "512Mi"
 
 
@@ -41,6 +42,16 @@ def _claim(run: RunView, name: str, size: str, storage_class: str | None) -> dic
     return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata(run, name), "spec": spec}
 
 
+def is_fetched(spec: RunSpec) -> bool:
+    """Whether the fetcher lays the workspace out: two folders of one volume, the tree and the baseline."""
+    return spec.workspace is not None and spec.workspace.git is not None
+
+
+def _with_baseline(size: str) -> str:
+    """Room for both: what the tree may fill is never taken from the baseline."""
+    return f"{(int(amount(size)) + BASELINE_BYTES) // limits.MIB + 1}Mi"
+
+
 def journal_claim(run: RunView, config: Config) -> dict[str, Any]:
     """The volume of the event journal, mounted in the executor alone."""
     name = names.journal_name(run.name, run.uid)
@@ -53,7 +64,8 @@ def workspace_claim(run: RunView, spec: RunSpec, config: Config) -> dict[str, An
         return None
     storage = spec.workspace.storage or Storage()
     name = names.workspace_name(run.name, run.uid)
-    claim = _claim(run, name, storage.size, storage.class_ or config.storage.class_)
+    size = _with_baseline(storage.size) if is_fetched(spec) else storage.size
+    claim = _claim(run, name, size, storage.class_ or config.storage.class_)
     if spec.workspace.template is not None:
         claim["spec"]["dataSource"] = {"kind": "PersistentVolumeClaim", "name": spec.workspace.template.claim}
     return claim
@@ -66,15 +78,18 @@ def keeps_workspace(spec: RunSpec) -> bool:
 
 def baseline_claim(run: RunView, spec: RunSpec, config: Config) -> dict[str, Any] | None:
     """What keeps the baseline: a later attempt compares with the tree the first one found. None where none follows."""
-    if not keeps_workspace(spec):
+    if not keeps_workspace(spec) or is_fetched(spec):
         return None
     return _claim(run, names.baseline_name(run.name, run.uid), BASELINE_SIZE, config.storage.class_)
 
 
-def _baseline(run: RunView, spec: RunSpec) -> dict[str, Any]:
+def _baseline(run: RunView, spec: RunSpec) -> list[dict[str, Any]]:
+    """A volume of its own, but for a fetched workspace: there it is a folder beside the tree, which saves a claim."""
+    if is_fetched(spec):
+        return []
     if not keeps_workspace(spec):
-        return _empty("baseline", BASELINE_SIZE)
-    return {"name": "baseline", "persistentVolumeClaim": {"claimName": names.baseline_name(run.name, run.uid)}}
+        return [_empty("baseline", BASELINE_SIZE)]
+    return [{"name": "baseline", "persistentVolumeClaim": {"claimName": names.baseline_name(run.name, run.uid)}}]
 
 
 def _empty(name: str, size: str, *, memory: bool = False) -> dict[str, Any]:
@@ -111,7 +126,7 @@ def volumes(run: RunView, spec: RunSpec, config: Config) -> list[dict[str, Any]]
         _workspace(run, spec, resources),
         _empty("bin", "64Mi"),
         _empty("socket", "1Mi", memory=True),
-        _baseline(run, spec),
+        *_baseline(run, spec),
         *_source(spec),
         {
             "name": "snapshot",

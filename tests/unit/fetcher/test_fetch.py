@@ -27,7 +27,8 @@ def test_head_arrives_whole(pod: Pod, served: Servers, good: dict[str, str], way
     assert pod.git("status", "--porcelain=v1", "--branch") == "## main"
     assert pod.git("rev-parse", "HEAD") == good["main"]
     assert pod.git("log", "--format=%s") == "one", "depth 1 is one commit"
-    assert [path.name for path in pod.workspace.iterdir()] == ["tree"]
+    assert sorted(path.name for path in pod.workspace.iterdir()) == ["baseline", "tree"]
+    assert list((pod.workspace / "baseline").iterdir()) == []
 
 
 @pytest.mark.parametrize(
@@ -142,7 +143,7 @@ def test_a_second_attempt_starts_from_nothing(pod: Pod, served: Servers) -> None
     (pod.workspace / "tree" / "stale").write_text("stale")
     (pod.workspace / "lost+found").mkdir()
     assert pod.fetch(served.git("good.git"), attempt=2).outcome == "fetched"
-    assert sorted(path.name for path in pod.workspace.iterdir()) == ["lost+found", "tree"]
+    assert sorted(path.name for path in pod.workspace.iterdir()) == ["baseline", "lost+found", "tree"]
     assert not (pod.tree / "stale").exists()
 
 

@@ -8,7 +8,7 @@ from guildhall_operator.records import PodRecord, pod_record
 from guildhall_operator.store import Store
 from unit.operator import kit
 
-KINDS = ["ConfigMap", "PersistentVolumeClaim", "PersistentVolumeClaim", "PersistentVolumeClaim", "Job"]
+KINDS = ["ConfigMap", "PersistentVolumeClaim", "PersistentVolumeClaim", "Job"]
 
 
 def seen(view: kit.RunView, *pods: PodRecord, number: int = 1, **changes: Any) -> Any:
@@ -58,14 +58,26 @@ def test_no_other_pod_of_the_run_sees_the_secret() -> None:
     (job,) = seen(view, kit.fetch_pod(kit.fetch_says())).create
     pod = job["spec"]["template"]["spec"]
     assert not any("secret" in volume for volume in pod["volumes"])
-    workspaces = [
-        mount
+    mounted = {
+        (container["name"], mount["mountPath"], mount["subPath"], mount.get("readOnly", False))
         for container in [*pod["initContainers"], *pod["containers"]]
         for mount in container["volumeMounts"]
         if mount["name"] == "workspace"
-    ]
-    assert {mount["subPath"] for mount in workspaces} == {"tree"}
-    assert len(workspaces) == 2
+    }
+    assert mounted == {
+        ("prepare", "/workspace", "tree", False),
+        ("prepare", "/guildhall/baseline", "baseline", False),
+        ("workshop", "/workspace", "tree", False),
+        ("workshop", "/guildhall/baseline", "baseline", True),
+    }
+
+
+def test_the_tree_and_the_baseline_share_a_volume_with_room_for_both() -> None:
+    claims = [item for item in plan(kit.run(kit.GIT), kit.fetch_world(), kit.START).create if "Claim" in item["kind"]]
+    sizes = {
+        item["metadata"]["name"].rpartition("-")[2]: item["spec"]["resources"]["requests"]["storage"] for item in claims
+    }
+    assert sizes == {"journal": "256Mi", "workspace": "1537Mi"}, "1Gi for the tree, 512Mi for the baseline"
 
 
 def test_a_fetched_repository_starts_the_run_pod_at_once_and_says_the_commit() -> None:
