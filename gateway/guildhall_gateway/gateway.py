@@ -97,7 +97,7 @@ class Gateway:
         """Open the store, settle what an earlier gateway left, begin to listen to the cluster. Raises OSError."""
         await self.store.open()
         self.blobs.open()
-        await self.ledger.beat(self.clock())
+        await self.ledger.beat()
         self.source.subscribe(self._hear)
         self.courier.start()
         self.usage.start()
@@ -245,7 +245,7 @@ class Gateway:
             await asyncio.sleep(SWEEP_SECONDS)
             try:
                 now = self.clock()
-                await self.ledger.beat(now)
+                await self.ledger.beat()
                 await self.approvals.expire()
                 await self.retention.prune(now)
                 for uid in await self.questions.expire(now):

@@ -16,10 +16,12 @@ from sqlalchemy import Connection, RowMapping, text
 
 from guildhall_gateway.budget import Grant, Scope, Totals, Worst, over_budget, totals_view
 from guildhall_gateway.ledger_rows import (
+    BEAT,
     BUDGET,
     CALLS_OF,
     CLOSE,
     DROP_REFUSED,
+    FORGET_SILENT,
     FREEZE,
     INSERT,
     KEEP_REPLY,
@@ -29,6 +31,7 @@ from guildhall_gateway.ledger_rows import (
     ONE,
     RESERVE,
     SETTLE,
+    SILENT_SECONDS,
     Outcome,
     granted,
     limits_of,
@@ -122,7 +125,7 @@ class Ledger:
         if newest["state"] == "settled":
             return _replay(connection, newest, digest)
         if newest["state"] == "reserved":
-            if self._alive(connection, newest["owner"], now):
+            if self._alive(connection, newest["owner"]):
                 why = f"call '{newest['call_id']}' is being made; ask again for its reply"
                 return _no(409, "llm_unavailable", why, retry_after_seconds=1.0)
             _close(connection, newest, lost(newest), now)
@@ -133,11 +136,11 @@ class Ledger:
             return _no(409, "llm_unavailable", why, retryable=False)
         return None
 
-    def _alive(self, connection: Connection, owner: str, now: float) -> bool:
+    def _alive(self, connection: Connection, owner: str) -> bool:
         if self._store.sqlite or owner == self._store.instance:
             return False  # the file lock says that we are alone; our own calls are known by the one who asks
-        seen = connection.execute(text("SELECT seen_at FROM instances WHERE id = :id"), {"id": owner}).scalar()
-        return seen is not None and now - float(seen) < INSTANCE_ALIVE_SECONDS
+        silent = connection.execute(SILENT_SECONDS, {"id": owner}).scalar()
+        return silent is not None and float(silent) < INSTANCE_ALIVE_SECONDS
 
     async def settle(self, run: str, call_id: str, attempt: int, outcome: Outcome, now: float) -> Totals:
         """Close a reserved call and give the Run's totals; one closed already stays: nothing is counted twice."""
@@ -167,19 +170,14 @@ class Ledger:
         return list(dict.fromkeys(touched))
 
     def _close_orphan(self, connection: Connection, row: RowMapping, now: float) -> bool:
-        return not self._alive(connection, row["owner"], now) and _close(connection, row, lost(row), now)
+        return not self._alive(connection, row["owner"]) and _close(connection, row, lost(row), now)
 
-    async def beat(self, now: float) -> None:
+    async def beat(self) -> None:
         """Say that this instance lives (PostgreSQL only: SQLite has the file lock)."""
-        upsert = text(
-            "INSERT INTO instances (id, seen_at) VALUES (:id, :now)"
-            " ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at"
-        )
-        forget = text("DELETE FROM instances WHERE seen_at < :before")
 
         def work(connection: Connection) -> None:
-            connection.execute(upsert, {"id": self._store.instance, "now": now})
-            connection.execute(forget, {"before": now - 100 * INSTANCE_ALIVE_SECONDS})
+            connection.execute(BEAT, {"id": self._store.instance})
+            connection.execute(FORGET_SILENT, {"seconds": 100 * INSTANCE_ALIVE_SECONDS})
 
         if not self._store.sqlite:
             await self._store.write(work)

@@ -57,6 +57,15 @@ FREEZE: Final = text(
 RAISE: Final = text("UPDATE runs SET raises = raises + 1 WHERE uid = :run AND raises < :most")
 
 
+# Who lives is told by the database's clock alone: those of two gateways may differ, and jump.
+BEAT: Final = text(
+    "INSERT INTO instances (id, seen_at) VALUES (:id, extract(epoch FROM clock_timestamp()))"
+    " ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at"
+)
+FORGET_SILENT: Final = text("DELETE FROM instances WHERE seen_at < extract(epoch FROM clock_timestamp()) - :seconds")
+SILENT_SECONDS: Final = text("SELECT extract(epoch FROM clock_timestamp()) - seen_at FROM instances WHERE id = :id")
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a call ended. `cost` None: price unknown."""

@@ -30,6 +30,7 @@ from unit.gateway import kit
 DAY = "2026-01-01"
 COSTS = {"c1": 40, "c2": 30, "c4": 20}  # c3 fails and costs nothing
 WORST = 100
+SILENCE = text("UPDATE instances SET seen_at = seen_at - 60")  # the dead have been silent for a minute
 NOW, LATER = 1_000.0, 1_100.0
 Tell = Callable[[str], None]
 LEDGER: type[Ledger] = Ledger
@@ -60,7 +61,7 @@ async def one_call(ledger: Ledger, run: str, call_id: str, tell: Tell, now: floa
 async def story(store: Store, run: str, tell: Tell, now: float) -> None:
     """Every way the ledger is written to; told twice, it changes nothing the second time."""
     ledger, inbox, questions = LEDGER(store), Inbox(store), Questions(store)
-    await ledger.beat(now)
+    await ledger.beat()
     await ledger.freeze_budget(run, "team", "name", Budget(cost_micro_usd=1_000), now)
     for call_id in ("c1", "c2", "c3"):
         await one_call(ledger, run, call_id, tell, now)
@@ -153,6 +154,7 @@ async def recover(url: str, run: str, told: list[str]) -> list[str]:
         wrong.extend(f"{when}: {problem}" for problem in disagreements(found, told))
 
     await look("as it was left")
+    await store.write(lambda connection: connection.execute(SILENCE))
     await Ledger(store).settle_orphans(LATER)
     await look("settled")
     await story(store, run, lambda _: None, LATER)
