@@ -98,13 +98,15 @@ def test_an_attempt_that_is_no_number_is_refused(number: str) -> None:
 
 
 def test_a_tool_this_version_cannot_run_is_refused_before_any_call(tmp_path: Path) -> None:
-    guild = SOLO | {"roles": [role("solo", ["read_file", "ask_human"])]}
+    frozen = snapshot(SOLO)
+    tools = [frozen.role_tools[0].model_copy(update={"tools": ["read_file", "read_minds"]})]
     with serving(say("never")) as gateway:
-        process = start(tmp_path / "x", snapshot(guild, url=gateway.url))
+        address = frozen.gateway.model_copy(update={"url": gateway.url})
+        process = start(tmp_path / "x", frozen.model_copy(update={"role_tools": tools, "gateway": address}))
         assert process.wait() == 1
     assert gateway.requests == []
     assert (process.message.error_kind, process.message.reason) == ("guild_invalid", "GuildInvalid")
-    assert "ask_human" in process.message.message
+    assert "read_minds" in process.message.message
     assert [event.type for event in process.events] == ["error.raised", "run.finished"]
     assert process.stderr == b""
 
