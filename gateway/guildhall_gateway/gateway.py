@@ -86,6 +86,7 @@ class Gateway:
         self.tools = Tools(tool_store, self.approvals, source, self.connections, self._person_waits)
         rules = Rules(tuple(config.models.allow), config.budgets, timeouts or Timeouts())
         self.providers = Providers(config)
+        self._warming: asyncio.Task[None] | None = None
         self.calls = ModelCalls(self.ledger, self.providers.find, rules, self._settled, clock)
         self._grants: dict[str, Grant] = {}  # of Runs that made calls while this gateway ran, until they are over
         self._over: asyncio.Queue[str] = asyncio.Queue()
@@ -108,10 +109,13 @@ class Gateway:
             self.usage.changed(uid)
         self._tasks = [asyncio.create_task(self._sweep()), asyncio.create_task(self._clean())]
         self._reaper = asyncio.create_task(self._reap())
+        self._warming = asyncio.create_task(asyncio.to_thread(self.providers.warm))
 
     async def stop(self, grace_seconds: float = STOP_GRACE_SECONDS) -> None:
         """Let calls end, settle them, write last statuses."""
         await asyncio.gather(self.calls.close(grace_seconds), self.tools.close(grace_seconds))
+        if self._warming is not None:
+            await asyncio.gather(self._warming, return_exceptions=True)
         await self.providers.close()
         await self.connections.stop()
         await self.courier.stop()

@@ -15,6 +15,13 @@ class Providers:
         self._scripted = ScriptedProvider(Path(config.scenarios_dir))
         self._real: dict[str, Provider] = {}
 
+    def warm(self) -> None:
+        """Make the providers that are allowed by name; in a thread, for importing an SDK takes a second."""
+        for pattern in self._config.models.allow:
+            name = pattern.partition(":")[0]
+            if "*" not in name:
+                self.find(f"{name}:any")
+
     async def close(self) -> None:
         """Close the connections to every provider that was asked."""
         for provider in self._real.values():
