@@ -146,6 +146,11 @@ def _role_problems(guild: GuildSpec, role: Role, names: set[str]) -> list[str]:
     if role.handler is None:
         extra = sorted(HANDLER_TOOLS & set(role.tools))
         problems += [f"{where}: tool '{tool}' is for handler roles; add 'handler' or remove it" for tool in extra]
+        return problems
+    extra = sorted(set(role.tools) - HANDLER_TOOLS - ALWAYS_TOOLS)
+    problems += [f"{where}: a handler only looks and interrupts; remove the tool '{tool}'" for tool in extra]
+    others = sorted(other.name for other in guild.roles if other.handler == role.handler and other.name != role.name)
+    problems += [f"{where}: role '{other}' handles '{role.handler.on}' too; one role handles it" for other in others]
     return problems
 
 

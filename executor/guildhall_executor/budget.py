@@ -10,7 +10,7 @@ from guildhall_contracts.errors import error_info
 from guildhall_contracts.events import BudgetWarned
 from guildhall_contracts.model_api import LedgerTotals
 
-from guildhall_executor import delegation, ending
+from guildhall_executor import delegation, ending, handlers
 from guildhall_executor.draft import Draft
 from guildhall_executor.state import RoleRun
 
@@ -23,6 +23,8 @@ def _warn(draft: Draft, kind: BudgetKind, used: int, limit: int | None) -> None:
         return
     draft.change(warned=draft.state.warned | {kind})
     draft.emit(BudgetWarned(**draft.head(), kind=kind, used=used, limit=limit))
+    if draft.state.active is not None:
+        handlers.wake(draft, draft.state.active.op, "budget")
 
 
 def look_at_the_clock(draft: Draft) -> None:
@@ -87,7 +89,7 @@ def give_back_step(draft: Draft, op: OpId) -> None:
 
 def _role_is_spent(draft: Draft, invocation: RoleRun, limit: int) -> None:
     message = f"role '{invocation.role}' used its {limit} steps (limits.steps) without finishing"
-    if invocation.caller:
+    if not invocation.is_entry:
         delegation.hand_back(draft, invocation.op, message, is_error=True)
     else:
         ending.fail(draft, error_info("budget_exhausted", message))

@@ -13,7 +13,7 @@ from guildhall_contracts.events import PlanUpdated
 from guildhall_contracts.model_api import ToolCall
 from guildhall_contracts.policy import is_external
 
-from guildhall_executor import approvals, delegation, ending, messages, questions, record, turns
+from guildhall_executor import approvals, delegation, ending, handlers, messages, questions, record, turns
 from guildhall_executor.draft import Draft
 from guildhall_executor.effects import AnswerCode, RunTool
 from guildhall_executor.state import OpenCall, Queued
@@ -24,6 +24,13 @@ from guildhall_executor.tools.catalog import NOT_FROM_CODE
 from guildhall_executor.tools.code import RunCode
 from guildhall_executor.tools.delegate import Delegate
 from guildhall_executor.tools.finish import Finish
+from guildhall_executor.tools.inspection import (
+    ListRoleMessages,
+    ReadMessageWindow,
+    RecentRoleToolCalls,
+    SearchRoleBlocks,
+    TriggerInterrupt,
+)
 from guildhall_executor.tools.plan import UpdatePlan
 from guildhall_executor.tools.result import ToolResult, block, failed
 
@@ -96,6 +103,10 @@ def begin(draft: Draft, op: OpId, asked: OpenCall) -> None:
             _finish(draft, op, asked, arguments)
         case UpdatePlan():
             _update_plan(draft, op, asked, arguments)
+        case ListRoleMessages() | ReadMessageWindow() | SearchRoleBlocks() | RecentRoleToolCalls():
+            settle(draft, op, asked, handlers.look(draft, op, asked, arguments))
+        case TriggerInterrupt():
+            _trigger(draft, op, asked, arguments)
         case _:
             _hand_out(draft, op, asked, arguments)
 
@@ -125,6 +136,14 @@ def _finish(draft: Draft, op: OpId, asked: OpenCall, arguments: Finish) -> None:
         refuse(draft, op, asked, failed("message_waiting", _UNREAD))
         return
     delegation.finish_role(draft, op, arguments.result, arguments.summary, tuple(arguments.artifacts))
+
+
+def _trigger(draft: Draft, op: OpId, asked: OpenCall, arguments: TriggerInterrupt) -> None:
+    result = handlers.trigger(draft, op, arguments)
+    if result.is_error:
+        refuse(draft, op, asked, result)
+    elif draft.is_at_work(op):
+        settle(draft, op, asked, result)
 
 
 def _hand_out(draft: Draft, op: OpId, asked: OpenCall, arguments: Arguments) -> None:
@@ -193,6 +212,7 @@ def settle(draft: Draft, op: OpId, asked: OpenCall, result: ToolResult) -> None:
     message = messages.tool(asked.call.id, asked.call.name, *result.blocks, is_error=result.is_error)
     draft.change_call(op, asked.id, stage="done", person=None, result=message)
     draft.wake(op)
+    handlers.note_call(draft, op, asked, result)
 
 
 def take_result(draft: Draft, tool_op: OpId, result: ToolResult, *, cancelled: bool = False) -> None:

@@ -4,7 +4,7 @@ from guildhall_contracts import limits
 from guildhall_contracts.base import OpId
 from guildhall_contracts.events import RoleFinished, RoleStarted
 
-from guildhall_executor import ending, messages, prompt, rights
+from guildhall_executor import ending, handlers, messages, prompt, rights
 from guildhall_executor.draft import Draft
 from guildhall_executor.emit import event_text
 from guildhall_executor.roster import Member
@@ -86,7 +86,7 @@ def finish_role(draft: Draft, op: OpId, result: str, summary: str = "", artifact
     if any(note.op for note in draft.role(op).notes):
         draft.wake(op)
         return
-    if draft.role(op).caller:
+    if not draft.role(op).is_entry:
         hand_back(draft, op, result)
         return
     line = summary_line(summary, result)
@@ -94,7 +94,10 @@ def finish_role(draft: Draft, op: OpId, result: str, summary: str = "", artifact
 
 
 def hand_back(draft: Draft, op: OpId, result: str, *, is_error: bool = False) -> None:
-    """Ends a delegation; what comes back is a report of another role, never an instruction."""
+    """Ends a delegation; what comes back is a report of a role, never an instruction. A handler reports to none."""
+    if draft.role(op).watches:
+        handlers.close(draft, op, result, is_error=is_error)
+        return
     ended = draft.end(op)
     _pass_up(draft, ended)
     draft.emit(
@@ -111,6 +114,8 @@ def hand_back(draft: Draft, op: OpId, result: str, *, is_error: bool = False) ->
     report = messages.tool(asked.call.id, "delegate", content, is_error=is_error)
     draft.change_call(ended.caller, ended.call, stage="done", result=report)
     draft.wake(ended.caller)
+    if is_error:
+        handlers.wake(draft, ended.caller, "error")
 
 
 def _pass_up(draft: Draft, ended: RoleRun) -> None:

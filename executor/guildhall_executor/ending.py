@@ -40,10 +40,12 @@ def fail(draft: Draft, error: ErrorInfo, reason: str = "") -> None:
     end(draft, Ending("failed", result=so_far, summary=summary, error=error, reason=why))
 
 
-def cancel(draft: Draft, author: str) -> None:
-    """A person ended the Run."""
+def cancel(draft: Draft, author: str, why: str = "") -> None:
+    """A person ended the Run, or a handler, who says `why`."""
     by = f" by {author}" if author else ""
-    error = error_info("interrupted", f"the Run was cancelled{by}; what was changed until then is kept")
+    because = f": {why}" if why else ""
+    message = f"the Run was cancelled{by}{because}; what was changed until then is kept"
+    error = bounded_error(error_info("interrupted", message))
     summary = one_line(f"Cancelled{by}", limits.SUMMARY_MAX_CHARS)
     end(draft, Ending("cancelled", summary=summary, error=error, reason="Cancelled"))
 

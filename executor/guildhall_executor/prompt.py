@@ -15,7 +15,7 @@ from guildhall_executor.messages import Message
 from guildhall_executor.tools.plan import plan_markdown
 
 NOTE_NAME: Final = "note"  # a history holds at most one
-PERSON_NAME: Final = "person"  # what a person said; never dropped for room
+PERSON_NAME: Final = "person"  # what a person or a handler said; never dropped for room
 
 FRAME: Final = """\
 You are one role of a team of agents that works on a single folder, the workspace. Your tools act inside it and
@@ -66,6 +66,22 @@ def brief_message(brief: str, caller: str) -> Message:
 
 def nudge_message(text: str) -> Message:
     return messages.user(Block(text=text, origin="guild", authority="instruction", label="frame"))
+
+
+def wake_message(role: str, why: str) -> Message:
+    """What a handler is told when it is woken."""
+    text = (
+        f"You were woken because of role '{role}': {why}. It waits while you look. Look with your tools; then act once "
+        "with trigger_interrupt if that helps, or finish if nothing is wrong."
+    )
+    return nudge_message(text)
+
+
+def handler_message(handler: str, text: str) -> Message:
+    """What a handler says to a role that goes in circles."""
+    label = f"message from handler role {handler}"
+    said = messages.user(Block(text=text, origin="model", authority="instruction", label=label))
+    return replace(said, name=PERSON_NAME)
 
 
 def redirect_message(text: str) -> Message:

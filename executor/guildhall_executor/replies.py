@@ -7,7 +7,19 @@ from guildhall_contracts.errors import ErrorInfo, error_info
 from guildhall_contracts.events import CallHead, ErrorRaised, ModelFinished, ModelStarted
 from guildhall_contracts.model_api import ModelReply
 
-from guildhall_executor import budget, calls, compaction, delegation, ending, inquiries, messages, people, prompt, stops
+from guildhall_executor import (
+    budget,
+    calls,
+    compaction,
+    delegation,
+    ending,
+    handlers,
+    inquiries,
+    messages,
+    people,
+    prompt,
+    stops,
+)
 from guildhall_executor.draft import Draft
 from guildhall_executor.effects import CallModel
 from guildhall_executor.emit import bounded_error, event_text
@@ -20,7 +32,7 @@ CUT_REPLIES_MAX_COUNT: Final = 2
 
 def ask(draft: Draft, op: OpId) -> None:
     """One more step of a role, if the budgets allow it."""
-    if stops.holds(draft, op) or not budget.take_step(draft, op):
+    if stops.holds(draft, op) or handlers.holds(draft, op) or not budget.take_step(draft, op):
         return
     people.hand_over(draft, op)
     compaction.keep_within_bounds(draft, op)
@@ -153,7 +165,7 @@ def _refused(draft: Draft, op: OpId, reply: ModelReply) -> None:
 
 def _gave_up(draft: Draft, op: OpId, error: ErrorInfo) -> None:
     """A trouble of one role alone: its caller is told, who can ask another way; without a caller the Run fails."""
-    if draft.role(op).caller:
+    if not draft.role(op).is_entry:
         draft.emit(ErrorRaised(**draft.head(), parent=op, role=draft.role(op).role, error=bounded_error(error)))
         delegation.hand_back(draft, op, error.message, is_error=True)
     else:

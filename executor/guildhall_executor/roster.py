@@ -95,8 +95,14 @@ def _member(snapshot: RunSnapshot, role: Role, tools_of: Mapping[str, tuple[str,
         grants=grants(role, tools_of),
         system=prompt.system_message(role, delegates),
         max_output_tokens=asked or limits.MODEL_OUTPUT_TOKENS_DEFAULT_COUNT,
-        max_steps=role.limits.steps if role.limits else None,
+        max_steps=_max_steps(role),
     )
+
+
+def _max_steps(role: Role) -> int | None:
+    """A handler's steps are always few."""
+    asked = role.limits.steps if role.limits else None
+    return asked if asked or not role.handler else limits.HANDLER_STEPS_DEFAULT_COUNT
 
 
 def _face(role: Role, tools: tuple[str, ...]) -> RoleFace:

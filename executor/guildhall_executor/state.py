@@ -17,6 +17,7 @@ from guildhall_contracts.policy import CallContext, ToolPolicy, may_execute, nee
 from guildhall_executor.messages import Message
 from guildhall_executor.rights import Ceiling, Toolset
 from guildhall_executor.roster import Roster
+from guildhall_executor.trace import Traced
 
 Stage = Literal["new", "approving", "approved", "queued", "running", "delegated", "asking", "done"]
 FOR_PEOPLE: Final = frozenset({"approving", "asking"})
@@ -78,7 +79,11 @@ class RoleRun:
     history: tuple[Message, ...]
     tools: Toolset
     ceiling: Ceiling = None  # what the chain of callers grants
-    caller: str = ""  # the invocation that delegated; empty for the entry role
+    caller: str = ""  # the invocation that delegated; empty for the entry role and for handlers
+    watches: str = ""  # the invocation a handler was woken for
+    triggered: bool = False  # whether this handler has acted
+    woken: int = 0  # how often a handler was woken for this invocation
+    trace: tuple[Traced, ...] = ()  # its newest calls
     call: str = ""  # the caller's `delegate` call this invocation answers
     depth: int = 0
     calls: tuple[OpenCall, ...] = ()
@@ -90,6 +95,11 @@ class RoleRun:
     empty_replies: int = 0
     cut_replies: int = 0
     compactions: int = 0  # in a row, without a reply between them
+
+    @property
+    def is_entry(self) -> bool:
+        """Whether the Run ends with this invocation."""
+        return not self.caller and not self.watches
 
     @property
     def all_calls(self) -> tuple[OpenCall, ...]:
@@ -158,6 +168,7 @@ class State:
     steps: int = 0
     model_calls: int = 0
     delegations: int = 0
+    wakes: int = 0  # of handlers
     workshop_losses: int = 0
     lost_at: int = 0  # the event number up to which operations belong to a loss that is counted
     warned: frozenset[str] = field(default=frozenset())
@@ -187,8 +198,8 @@ class State:
 
     @property
     def active(self) -> RoleRun | None:
-        """Whom people talk to: the newest invocation; the others wait for it, or work beside it."""
-        return next(reversed(self.roles.values()), None)
+        """Whom people talk to: the newest invocation but for handlers; the others wait for it, or work beside it."""
+        return next((one for one in self.from_leaves() if not one.watches), None)
 
     def from_leaves(self) -> Iterator[RoleRun]:
         """Every invocation, those that were called before those that called them."""

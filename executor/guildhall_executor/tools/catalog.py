@@ -12,6 +12,13 @@ from guildhall_executor.tools.code import RunCode
 from guildhall_executor.tools.delegate import Delegate
 from guildhall_executor.tools.file import EditFile, ListFiles, SearchFiles, WriteFile
 from guildhall_executor.tools.finish import Finish
+from guildhall_executor.tools.inspection import (
+    ListRoleMessages,
+    ReadMessageWindow,
+    RecentRoleToolCalls,
+    SearchRoleBlocks,
+    TriggerInterrupt,
+)
 from guildhall_executor.tools.plan import UpdatePlan
 from guildhall_executor.tools.read import ReadFile
 from guildhall_executor.tools.shell import RunShell
@@ -45,10 +52,20 @@ CATALOG: Final[dict[str, Tool]] = {
         "permit a tool call that needs an approval.",
         AskHuman,
     ),
+    "list_role_messages": Tool("An index of another role's messages: number, kind, tool, size.", ListRoleMessages),
+    "read_message_window": Tool("The beginnings of a few of another role's messages.", ReadMessageWindow),
+    "search_role_blocks": Tool("Where a text stands in another role's messages.", SearchRoleBlocks),
+    "recent_role_tool_calls": Tool(
+        "Another role's newest calls as hashes: equal hashes mean equal arguments or results.", RecentRoleToolCalls
+    ),
+    "trigger_interrupt": Tool(
+        "Say one thing to the role you were woken for (redirect), or end the Run (abort). You can do it once.",
+        TriggerInterrupt,
+    ),
     "finish": Tool("End your work and hand over its result. Call it alone, when you are done.", Finish),
 }
 
-OWN_OPERATIONS: Final = frozenset({"update_plan", "delegate", "ask_human", "finish"})
+OWN_OPERATIONS: Final = frozenset({"update_plan", "delegate", "ask_human", "finish", "trigger_interrupt"})
 """Tools the loop itself performs; they have operations of their own and write no `tool.*` events."""
 
 NOT_FROM_CODE: Final = OWN_OPERATIONS | HANDLER_TOOLS | {"run_code"}
