@@ -7,7 +7,7 @@ deleted Connection is out of that list before its sessions are closed.
 import asyncio
 import logging
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from guildhall_contracts.connection import ConnectionReason, ConnectionSpec
@@ -250,6 +250,9 @@ class Connections:
     async def _tell(self, kept: Kept) -> None:
         """Write the status where it differs from what was written last. Raises OSError."""
         spoken = Spoken(kept.reason, kept.message, utc_now())
+        if kept.told:  # what was written last, whether or not the watch has brought it back
+            last = kept.told["conditions"][0]
+            kept.view = replace(kept.view, ready=last["status"], since=last["lastTransitionTime"])
         status = connection_status(kept.view, kept.spec, list(kept.offers.values()), spoken)
         if status == kept.told:
             return
