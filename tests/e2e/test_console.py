@@ -8,6 +8,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 from support.browser import browser_at, missing
 from support.installation import ROOT, Installation, one_role_guild, run_manifest
+from support.people import effect_of, may_approve, start, told
 
 pytestmark = [pytest.mark.cluster, pytest.mark.browser, pytest.mark.skipif(bool(missing()), reason=missing() or "-")]
 
@@ -66,6 +67,32 @@ def test_a_live_run_is_watched_to_its_result(page: Page, installation: Installat
     expect(result.get_by_text("4 changed files")).to_be_visible()
     assert graph.count() == drawn_before, "nodes are drawn once and stay"
     page.screenshot(path=SHOTS / "watch-done.png")
+
+
+def test_a_person_answers_and_approves_in_the_console(page: Page, installation: Installation) -> None:
+    """What was typed and ticked takes effect; the console shows it when the Run says so."""
+    name = "people-console"
+    with may_approve(installation):
+        start(installation, name)
+        sign_in(page, installation)
+        page.goto(f"{HOME}/#/runs/{installation.namespace}.{name}")
+        page.get_by_role("button", name="Answer").click(timeout=90_000)
+        sheet = page.get_by_role("dialog", name="Solo asks")
+        expect(sheet.get_by_text("The file has both.")).to_be_visible()
+        sheet.get_by_label("Or in your own words").fill("Yes, tabs")
+        SHOTS.mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=SHOTS / "question.png")
+        sheet.get_by_role("button", name="Send").click()
+        page.get_by_role("button", name="Review").click(timeout=60_000)
+        sheet = page.get_by_role("dialog", name="Solo wants your approval")
+        expect(sheet.get_by_text('"command": "echo done >> once.txt; cat once.txt"')).to_be_visible()
+        expect(sheet.get_by_role("button", name="Approve once")).to_be_disabled()
+        page.screenshot(path=SHOTS / "approval.png")
+        sheet.get_by_label("I have read these arguments to the end").check()
+        sheet.get_by_role("button", name="Approve once").click()
+        expect(page.get_by_role("dialog", name="Result").get_by_text("Tabs it is.")).to_be_visible(timeout=60_000)
+    assert effect_of(installation, name) == ["done"]
+    assert [event["text"] for event in told(installation, name, "question.answered")] == ["Yes, tabs"]
 
 
 def test_nothing_is_shown_without_a_sign_in(page: Page) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from support.installation import Installation, condition, one_role_guild, run_manifest
+from support.processes import process_of, wait_ready
 
 pytestmark = pytest.mark.cluster
 COMPONENTS = [
@@ -25,21 +26,6 @@ POINTS = {
 }
 
 
-def process_of(here: Installation, component: str) -> int:
-    """The host's process id of a component's container; the kubelet of the test cluster runs on this machine."""
-    selector = f"app.kubernetes.io/component={component}"
-    (pod,) = [
-        item
-        for item in here.items("pods", here.control, selector)
-        if item["status"]["phase"] == "Running" and "deletionTimestamp" not in item["metadata"]
-    ]
-    container = pod["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
-    socket = here.cluster.kubeconfig.parents[1] / "containerd.sock"
-    listed = here.tool("ctr", "-a", str(socket), "-n", "k8s.io", "tasks", "ls")
-    row = next(line.split() for line in listed.splitlines() if line.startswith(container))
-    return int(row[1])
-
-
 def fresh(here: Installation, component: str) -> None:
     """A component that was restarted before gets a new pod, or the kubelet's back-off would add up over the tests."""
     selector = f"app.kubernetes.io/component={component}"
@@ -47,11 +33,6 @@ def fresh(here: Installation, component: str) -> None:
         if any(status["restartCount"] for status in pod["status"].get("containerStatuses", [])):
             here.control_kubectl("delete", "pod", pod["metadata"]["name"], "--wait=true", "--timeout=60s")
     wait_ready(here)
-
-
-def wait_ready(here: Installation) -> None:
-    for component in ("operator", "gateway", "api"):
-        here.control_kubectl("rollout", "status", f"deployment/guildhall-{component}", "--timeout=120s")
 
 
 def journal_events(here: Installation, name: str) -> list[dict[str, Any]]:

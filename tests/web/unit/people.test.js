@@ -108,9 +108,10 @@ test("10 MB of arguments are cut in stretches of which none is long", () => {
   let longest = 0;
   let rows = 0;
   for (let next = 0; next < text.length; ) {
-    const begun = performance.now();
+    const begun = process.cpuUsage(); // other processes do not count into it
     const cut = cutRows(text, next, 96, 400_000);
-    longest = Math.max(longest, performance.now() - begun);
+    const { user, system } = process.cpuUsage(begun);
+    longest = Math.max(longest, (user + system) / 1000);
     rows += cut.starts.length;
     next = cut.next;
   }

@@ -11,6 +11,7 @@ import { problemText, refusedOr } from "./session.js";
 
 const ASK_AGAIN_MS = 500;
 const ASK_WHILE_UNCLEAR_MS = 3000;
+const ASK_WHILE_WAITING_MS = 15000; // rights to act come and go too
 const ABOUT_PEOPLE = new Set(["question.asked", "question.answered", "approval.requested", "approval.decided"]);
 
 // What waits
@@ -58,12 +59,14 @@ function heardModal(modal, events) {
   return closed === null ? modal : { ...modal, closed, busy: false, error: "" };
 }
 
-/** Once a second: what the run says waits and the gateway does not list is asked for again. */
+/** Once a second: asks again soon while run and gateway differ, and now and then while something waits. */
 export function askAgain(state) {
-  const { asks } = state;
+  const { asks, run } = state;
   const known = asks.questions.length + asks.approvals.length;
-  const due = state.nowMs - (asks.askedMs ?? 0) >= ASK_WHILE_UNCLEAR_MS;
-  return due && (state.run.model.waiting !== known || state.run.summary?.awaiting !== known) ? LoadAsks(state) : state;
+  const sinceMs = state.nowMs - (asks.askedMs ?? 0);
+  const unclear = run.model.waiting !== known || run.summary?.awaiting !== known;
+  const due = (unclear && sinceMs >= ASK_WHILE_UNCLEAR_MS) || (known > 0 && sinceMs >= ASK_WHILE_WAITING_MS);
+  return due ? LoadAsks(state) : state;
 }
 
 // The sheets
