@@ -68,6 +68,7 @@ class Peer:
     created: str
     holds: bool  # it has a Job, or one is being made
     in_line: bool = False  # it waits for nothing but a free place
+    busy: bool = False  # it waits for a workspace or a group
     claim: str = ""
     group: str = ""
     rank: int = 0  # by its priority; the smallest goes first

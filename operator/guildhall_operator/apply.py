@@ -3,9 +3,10 @@
 Created once (already there is done), status before anything is deleted, notes last.
 """
 
+import asyncio
 import hashlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -111,6 +112,17 @@ async def create(kube: Kube, store: Store, manifest: dict[str, Any]) -> None:
         store.put_claim(made)
 
 
+async def create_all(kube: Kube, store: Store, manifests: Sequence[dict[str, Any]]) -> None:
+    """What a pod needs side by side, and its Job once all of that is there. Raises as `create` does."""
+    needed = (create(kube, store, manifest) for manifest in manifests if manifest["kind"] != "Job")
+    for result in await asyncio.gather(*needed, return_exceptions=True):
+        if isinstance(result, BaseException):
+            raise result
+    for manifest in manifests:
+        if manifest["kind"] == "Job":
+            await create(kube, store, manifest)
+
+
 async def write_status(kube: Kube, run: RunView, status: dict[str, Any]) -> dict[str, Any]:
     """Server-side apply of the operator's fields; the whole Run as it is then."""
     body = {
@@ -205,8 +217,7 @@ class Hands:
 async def apply(hands: Hands, run: RunView, plan: Plan, now: datetime) -> None:
     """Raises CreateRefused, SnapshotDiffers and KubeError; then nothing after the failed step was done."""
     kube, store = hands.kube, hands.store
-    for manifest in plan.create:
-        await create(kube, store, manifest)
+    await create_all(kube, store, plan.create)
     if plan.status is not None:
         hands.wrote(await write_status(kube, run, plan.status))
     for pod in plan.end_pods:

@@ -131,7 +131,7 @@ class Config(Record):
     host_users: bool | None = None
     waits: Waits = Waits()
     attempts_max_count: int = Field(2, ge=1, le=limits.ATTEMPTS_MAX_COUNT)
-    workers_count: int = Field(8, ge=1, le=64)
+    workers_count: int = Field(24, ge=1, le=64)
     port: Port = 8081
     api_server: Target | None = None  # where run pods would find it; by default the environment's KUBERNETES_SERVICE_*
 

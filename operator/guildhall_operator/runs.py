@@ -6,6 +6,7 @@ are compared by resourceVersion.
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from guildhall_contracts.snapshot import RunSnapshot
 
@@ -35,7 +36,7 @@ class Runs:
         self.runs: dict[RunKey, RunView] = {}
         self._versions: dict[RunKey, int] = {}
         self._key_by_uid: dict[str, RunKey] = {}
-        self._unfinished: dict[str, dict[str, RunKey]] = defaultdict(dict)  # namespace -> name -> key
+        self._unfinished: dict[str, dict[str, Peer]] = defaultdict(dict)  # namespace -> name, made once a change
         self.guilds: dict[RunKey, Json] = {}
         self.schedules: dict[RunKey, ScheduleView] = {}
         self._made_by: dict[str, set[RunKey]] = defaultdict(set)  # uid of a RunSchedule -> its Runs
@@ -66,7 +67,7 @@ class Runs:
         if run.finished:
             self.frozen.pop(run.uid, None)
         if not run.finished and not run.deleting:
-            self._unfinished[key[0]][key[1]] = key
+            self._unfinished[key[0]][key[1]] = self._peer(run)
             gave_back = old is not None and same and old.holds and not run.holds
             return {key} | (self.waiting_in(key[0]) if gave_back else set())
         self._unfinished[key[0]].pop(key[1], None)
@@ -107,24 +108,34 @@ class Runs:
 
     def waiting_in(self, namespace: str) -> set[RunKey]:
         """Runs that a freed place may concern: the first in line, and those waiting for a workspace or group."""
-        waiting = [self.runs[key] for key in self._unfinished[namespace].values()]
-        waiting = [run for run in waiting if not run.holds and run.conditions.get("Queued")]
-        in_line = sorted((run for run in waiting if in_line_for_place(run)), key=self._turn)
-        others = [run for run in waiting if run.conditions["Queued"].get("reason") == "WorkspaceBusy"]
-        return {run.key for run in [*in_line[:4], *others]}
+        waiting = [peer for peer in self._unfinished[namespace].values() if not peer.holds]
+        in_line = sorted(
+            (peer for peer in waiting if peer.in_line), key=lambda peer: (peer.rank, peer.created, peer.name)
+        )
+        others = [peer for peer in waiting if peer.busy]
+        return {(namespace, peer.name) for peer in [*in_line[:4], *others]}
 
-    def _turn(self, run: RunView) -> tuple[int, str, str]:
-        return (rank_of(run.priority, self._priorities), run.created, run.name)
+    def unfinished(self, namespace: str) -> set[RunKey]:
+        return {(namespace, name) for name in self._unfinished[namespace]}
 
     def peers(self, run: RunView) -> tuple[Peer, ...]:
         """The other unfinished Runs of its namespace."""
-        found = (self.runs[key] for key in self._unfinished[run.namespace].values())
-        return tuple(self._peer(other) for other in found if other.uid != run.uid)
+        found = (peer for peer in self._unfinished[run.namespace].values() if peer.uid != run.uid)
+        return tuple(replace(peer, holds=True) if peer.uid in self.reserved else peer for peer in found)
 
     def _peer(self, run: RunView) -> Peer:
-        holds = run.holds or run.uid in self.reserved
-        rank = rank_of(run.priority, self._priorities)
-        return Peer(run.uid, run.name, run.created, holds, in_line_for_place(run), run.claim, run.group, rank)
+        reason = queued_for(run)
+        return Peer(
+            uid=run.uid,
+            name=run.name,
+            created=run.created,
+            holds=run.holds,
+            in_line=reason == "ConcurrencyLimit",
+            busy=reason == "WorkspaceBusy",
+            claim=run.claim,
+            group=run.group,
+            rank=rank_of(run.priority, self._priorities),
+        )
 
     def key_of(self, uid: str) -> RunKey | None:
         return self._key_by_uid.get(uid)
@@ -157,7 +168,7 @@ class Runs:
         return self._runs_of_guild(key)
 
     def _runs_of_guild(self, guild: RunKey) -> set[RunKey]:
-        runs = (self.runs[key] for key in self._unfinished[guild[0]].values())
+        runs = (self.runs[key] for key in self.unfinished(guild[0]))
         return {run.key for run in runs if not run.started and guild_name(run) == guild[1]}
 
     def guild_of(self, run: RunView) -> Json | None:
@@ -195,6 +206,7 @@ def guild_name(run: RunView) -> str:
     return text(mapping(run.spec.get("guildRef")).get("name"), 253)
 
 
-def in_line_for_place(run: RunView) -> bool:
+def queued_for(run: RunView) -> str:
+    """The reason a Run waits for; empty where it does not."""
     queued = run.conditions.get("Queued", {})
-    return queued.get("status") == "True" and queued.get("reason") == "ConcurrencyLimit"
+    return text(queued.get("reason"), 80) if queued.get("status") == "True" else ""

@@ -149,12 +149,12 @@ class Store(Runs):
         if self._policies[namespace].get(name) == slim:
             return set()
         self._policies[namespace][name] = slim
-        return set(self._unfinished[namespace].values())
+        return self.unfinished(namespace)
 
     def drop_policy(self, raw: Json) -> set[RunKey]:
         namespace, name = name_of(raw)
         found = self._policies[namespace].pop(name, None)
-        return set(self._unfinished[namespace].values()) if found else set()
+        return self.unfinished(namespace) if found else set()
 
     def policies(self, namespace: str) -> tuple[Json, ...]:
         return tuple(self._policies[namespace].values())

@@ -202,3 +202,24 @@ async def test_a_note_that_cannot_be_posted_stops_nothing(caplog: pytest.LogCapt
     kube.refuse = refuse
     await apply(doing, kit.run(), first(), kit.START)
     assert "no events here" in caplog.text
+
+
+@pytest.mark.parametrize("refused", ["configmaps", "persistentvolumeclaims", ""])
+async def test_no_job_without_all_that_its_pod_needs(refused: str) -> None:
+    """What a pod needs is made side by side; whatever of it is refused, the rest is made and the Job is not."""
+    doing, kube, wrote = hands()
+
+    def refuse(method: str, path: str) -> None:
+        if method == "POST" and refused and path.endswith(refused):
+            raise KubeError(403, "Forbidden", "not that one")
+
+    kube.refuse = refuse
+    if refused:
+        with pytest.raises(CreateRefused):
+            await apply(doing, kit.run(), first(), kit.START)
+        assert wrote == []
+    else:
+        await apply(doing, kit.run(), first(), kit.START)
+    made = {path.split("/")[-2] for path in kube.objects} - {"runs"}
+    everything = {"configmaps", "persistentvolumeclaims", "jobs"}
+    assert made & everything == (everything if not refused else everything - {refused, "jobs"})
