@@ -7,6 +7,7 @@ import asyncio
 import logging
 from collections.abc import Callable
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from guildhall_contracts import limits
 from guildhall_contracts.approvals import ApprovalRequest
@@ -53,6 +54,7 @@ class Tools:
         self._connections = connections
         self._decided = decided
         self._live: Calls = {}
+        self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
 
     async def rights(self, run: RunView) -> Rights:
         """The Run's own rights, by the Guild it was frozen with. Raises Refused."""
@@ -123,10 +125,18 @@ class Tools:
     async def call(self, run: RunView, tool: str, call: ExternalCall) -> ExternalResult:
         """The result of a call that is made now, being made, or was made before. Raises Refused."""
         record = _record(run, tool, call)
-        before = None if self._making(record) else await self._store.before(record)
-        live = self._making(record)
-        found = await asyncio.shield(live) if live else await self._begun(run, record, call, before)
+        async with self._turn(record):
+            live = self._making(record)
+            found = live or await self._begun(run, record, call, await self._store.before(record))
         return found if isinstance(found, ExternalResult) else await asyncio.shield(found)
+
+    def _turn(self, record: CallRecord) -> asyncio.Lock:
+        """Held by one request of a call id at a time, so that a call that is begun is found being made."""
+        key = (record.run, record.call_id)
+        lock = self._turns.get(key)
+        if lock is None:
+            lock = self._turns[key] = asyncio.Lock()
+        return lock
 
     def _making(self, record: CallRecord) -> "asyncio.Task[ExternalResult] | None":
         """The task that makes this call now. Raises Refused where it is another call's."""
@@ -157,9 +167,6 @@ class Tools:
     async def _again(self, run: RunView, record: CallRecord, before: Before) -> ExternalResult:
         """What became of a call that was begun before and is not being made here."""
         _same(before.request_sha256, record)
-        live = self._making(record)
-        if live is not None:
-            return await asyncio.shield(live)
         if before.result is not None:
             return before.result.model_copy(update={"replayed": True})
         why = "the gateway was restarted while it was being made"
