@@ -14,7 +14,7 @@ from guildhall_contracts import limits
 from guildhall_contracts.model_api import MailboxItem, ModelRequest, ToolMessage
 from support.executor_gateway import Answer, FakeGateway, one, reply_line, say, serving
 from support.executor_process import Process, end_all, start, until
-from support.executor_run import SOLO, role, snapshot
+from support.executor_run import SOLO, snapshot
 from support.workshop import Workshop, running
 
 pytestmark = pytest.mark.go
