@@ -267,7 +267,7 @@ export function createBackend({
     const all = [...runs.keys()]
       .map(summary)
       .filter((run) => `${run.label} ${run.summary ?? ""} ${run.task}`.toLowerCase().includes(q));
-    return { status: 200, json: { runs: all } };
+    return { status: 200, json: { runs: [...all, ...(state.former ?? [])] } };
   }
 
   function create(body, params) {

@@ -172,3 +172,17 @@ test("an inquiry is answered in a card; a redirection is on its way until the ru
   assert.equal(await page.locator(".answer-card").count(), 0, "a redirection is no inquiry");
   await quiet(watched);
 });
+
+test("the picker names the run that is watched, not an earlier one of its name", { skip }, async () => {
+  const { summary } = server.backend.runs.get("demo.wants-approval");
+  server.backend.state.former = [{ ...summary, uid: "uid-earlier", phase: "Cancelled", live: false, awaiting: 0 }];
+  const watched = await open("#/runs/demo.wants-approval");
+  const { page } = watched;
+  await page.waitForFunction(() => document.querySelectorAll(".run-picker option").length > 3);
+  const picked = () => page.evaluate(() => document.querySelector(".run-picker select").selectedOptions[0].textContent);
+  assert.match(await picked(), /Needs a person/);
+  await page.selectOption(".run-picker select", "demo.wants-approval?uid-earlier");
+  await page.waitForFunction(() => location.hash.includes("uid=uid-earlier"));
+  assert.match(await picked(), /Cancelled/);
+  await quiet(watched);
+});

@@ -90,32 +90,37 @@ function attentionHref(state) {
   return formatRoute({ screen: "watch", runId: other?.id ?? "" });
 }
 
-const picked = (event) => ({
-  screen: "watch",
-  runId: event.target.value,
-  uid: "",
-  view: "flow",
-  op: "",
-  at: null,
-  q: "",
-});
+// Names return: a run that is only in history is named by its uid as well.
+const valueOf = (run) => (run.live ? run.id : `${run.id}?${run.uid}`);
+
+function picked(event) {
+  const [runId, uid = ""] = event.target.value.split("?", 2);
+  return { screen: "watch", runId, uid, view: "flow", op: "", at: null, q: "" };
+}
+
+/** The listed run that is watched: of several that had its name the one that is shown. */
+function watchedOf({ runs, route, run }) {
+  const named = runs.items.filter((one) => one.id === route.runId);
+  return named.find((one) => one.uid === (route.uid || run.summary?.uid)) ?? (route.uid ? undefined : named[0]);
+}
 
 function RunPicker(state) {
   const { items } = state.runs;
   const { runId } = state.route;
   if (items.length === 0 && runId === "") return null;
-  const listed = items.some((run) => run.id === runId);
+  const watched = watchedOf(state);
+  const value = watched ? valueOf(watched) : runId;
   return h("label", { class: "run-picker" }, [
     h("span", { class: "visually-hidden" }, "Viewed run"),
-    h("select", { onchange: [Go, picked], value: runId }, [
+    h("select", { onchange: [Go, picked], value: text(value, 400) }, [
       runId === "" && h("option", { value: "", key: "none" }, "Choose a run…"),
       runId !== "" &&
-        !listed &&
+        watched === undefined &&
         h("option", { value: runId, key: runId, selected: true }, text(titleOf(state.run.summary, runId), 200)),
       ...items.map((run) =>
         h(
           "option",
-          { value: text(run.id, 320), key: text(run.uid, 80), selected: run.id === runId },
+          { value: text(valueOf(run), 400), key: text(run.uid, 80), selected: run === watched },
           `${text(titleOf(run), 60)} — ${state.labels.phase(run.phase)}`,
         ),
       ),
