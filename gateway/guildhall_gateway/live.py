@@ -63,12 +63,15 @@ class LiveCall:
     reserved: Reserved
     budget: Budget
     followers: set[asyncio.Queue[AnyLine]] = field(default_factory=set)
+    early: list[AnyLine] | None = field(default_factory=list)  # what came before the first follower; then None
     last: AnyLine | None = None
     asking: asyncio.Task[Made] | None = None
     task: asyncio.Task[None] | None = None
     cut_by: GatewayError | None = None
 
     def tell(self, line: AnyLine) -> None:
+        if self.early is not None and len(self.early) < FOLLOWER_QUEUE_MAX_COUNT:
+            self.early.append(line)
         for queue in self.followers:
             if not queue.full():  # a slow reader loses live text, never the reply
                 queue.put_nowait(line)
@@ -87,6 +90,9 @@ async def follow(live: LiveCall, heartbeat_seconds: float) -> AsyncIterator[AnyL
         yield live.last
         return
     queue: asyncio.Queue[AnyLine] = asyncio.Queue(FOLLOWER_QUEUE_MAX_COUNT)
+    for line in live.early or ():
+        queue.put_nowait(line)
+    live.early = None
     live.followers.add(queue)
     try:
         while True:

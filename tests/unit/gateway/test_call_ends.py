@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from guildhall_contracts import limits
 from guildhall_contracts.guild import Budget
-from guildhall_contracts.model_api import AnyLine, FailureLine, ModelRequest, ReplyLine, ToolCall
+from guildhall_contracts.model_api import AnyLine, FailureLine, ModelRequest, ReplyLine, TextDelta, ToolCall
 from guildhall_gateway.calls import _cut
 from guildhall_gateway.ledger_rows import Outcome
 from guildhall_gateway.live import LiveCall
@@ -45,6 +45,36 @@ class Told:
 
     async def stream(self, _request: ModelRequest, _attempt: int) -> AsyncIterator[str | ProviderReply]:
         yield self.reply
+
+
+class Early(Told):
+    """One that says something at once, and goes on when it is told to."""
+
+    def __init__(self, reply: ProviderReply) -> None:
+        super().__init__(reply)
+        self.said, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def stream(self, _request: ModelRequest, _attempt: int) -> AsyncIterator[str | ProviderReply]:
+        yield "first "
+        self.said.set()
+        await self.go_on.wait()
+        yield "second"
+        yield self.reply
+
+
+async def test_text_that_comes_before_anybody_listens_is_heard(tmp_path: Path) -> None:
+    async with kit.serve(tmp_path) as served:
+        served.cluster.add_run()
+        early = Early(ProviderReply("first second", count=TokenCount(prompt=1, output=1)))
+        served.gateway.calls._providers = lambda _model: early
+        call = await begun(served)
+        await early.said.wait()
+        lines = served.gateway.calls.follow(call)
+        first = await anext(lines)
+        early.go_on.set()
+        heard = [first, *[line async for line in lines]]
+    assert [line.text for line in heard if isinstance(line, TextDelta)] == ["first ", "second"]
+    assert isinstance(heard[-1], ReplyLine)
 
 
 @pytest.mark.parametrize("end", ["cut", "close"])
