@@ -161,7 +161,7 @@ async def test_a_worker_that_was_taken_over_calls_only_what_the_code_was_lent(
         tmp_path,
         monkeypatch,
         f"say(kind='ready', held=READY)\nsys.stdin.buffer.read(4)\n{calls}\n"
-        "say(kind='result', status='done', value='1')",
+        "say(kind='result', status='done', value='1')\ntime.sleep(60)",
     )
     heard: list[str] = []
 
