@@ -386,12 +386,19 @@ export function createBackend({
     const events = runs.get(id).events;
     if (id === "demo.fix-slug") events.splice(state.upTo, Infinity);
     const { v, run, attempt, seq, ts } = events[events.length - 1];
-    const at = (number) => ({ v, run, attempt, seq: seq + number, ts: new Date(Date.parse(ts) + number * 400).toISOString() });
+    const at = (number) => ({
+      v,
+      run,
+      attempt,
+      seq: seq + number,
+      ts: new Date(Date.parse(ts) + number * 400).toISOString(),
+    });
     const op = `o${seq + 1}`;
     state.later.push(() => {
       const received = { type: "interrupt.received", op, parent: "o1", role: "planner", source: "human" };
       const told = { destination: "role:planner", title: message, intervention: uid, intent, message, author: "jane" };
-      const answer = intent === "inquire" ? "I have found the cause: `rfind` gives up the **last word**. Next is the fix." : "";
+      const answer =
+        intent === "inquire" ? "I have found the cause: `rfind` gives up the **last word**. Next is the fix." : "";
       state.upTo += id === "demo.fix-slug" ? 2 : 0;
       append(id, [
         { ...at(1), ...received, ...told },

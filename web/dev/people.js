@@ -7,7 +7,11 @@ const stamp = (ms) => new Date(ms).toISOString();
 
 /** What waits in the fixture runs, beginning at `nowMs`. */
 export function createWaiting(nowMs) {
-  const times = (minutes) => ({ state: "open", askedAt: stamp(nowMs - MINUTE), expiresAt: stamp(nowMs + minutes * MINUTE) });
+  const times = (minutes) => ({
+    state: "open",
+    askedAt: stamp(nowMs - MINUTE),
+    expiresAt: stamp(nowMs + minutes * MINUTE),
+  });
   const questions = [
     {
       run: "demo.ask-first",
@@ -33,7 +37,8 @@ export function createWaiting(nowMs) {
         role: "reviewer",
         tool: "deploy_service",
         effect: "consequential",
-        arguments: '{"environment":"staging","image":"registry.test/textkit:1.4.2","replicas":2,"script":"make check\\nmake release"}',
+        arguments:
+          '{"environment":"staging","image":"registry.test/textkit:1.4.2","replicas":2,"script":"make check\\nmake release"}',
         argumentsBytes: 112,
         argumentsHash: HASH,
         ...times(3.7),
@@ -68,7 +73,8 @@ export function peopleRoutes(waiting, state, told) {
   function act(list, field, idField, id, after) {
     const view = list.find((one) => one[field][idField] === id);
     if (view === undefined) return problem(404, `No such ${field}`);
-    if (state.refuseActs) return problem(409, `The ${field} is closed`, "It was answered already. Nothing was changed.");
+    if (state.refuseActs)
+      return problem(409, `The ${field} is closed`, "It was answered already. Nothing was changed.");
     if (view[field].state !== "open") return problem(409, `The ${field} is closed`, "It was answered already.");
     after(view);
     return { status: 202, json: { id: `act-${id}`, uid: `uid-act-${id}` } };

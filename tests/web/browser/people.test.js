@@ -155,7 +155,10 @@ test("an inquiry is answered in a card; a redirection is on its way until the ru
   await page.keyboard.type("What have you found?");
   await page.keyboard.press("Control+Enter");
   await page.waitForSelector(".answer-card");
-  assert.match(await page.textContent(".answer-card"), /Planner answers the inquiry.*What have you found\?.*last word/s);
+  assert.match(
+    await page.textContent(".answer-card"),
+    /Planner answers the inquiry.*What have you found\?.*last word/s,
+  );
   await page.click(".answer-card >> text=Dismiss");
   await page.waitForFunction(() => document.querySelector(".answer-card") === null);
   server.backend.state.holdActs = true;

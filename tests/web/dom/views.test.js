@@ -281,14 +281,47 @@ const first = (result) => (Array.isArray(result) ? result[0] : result);
 
 /** The sheets, and the surface that leads to them, with `hostile` wherever a server's or an agent's text goes. */
 function sheets(hostile) {
-  const head = { run: hostile, uid: hostile, label: hostile, may: true, role: hostile, state: "open", askedAt: hostile };
-  const question = { ...head, kind: "question", id: "q1", budget: false, text: hostile, context: hostile, options: [hostile] };
-  const approval = { ...head, kind: "approval", id: "a1", callId: hostile, tool: hostile, effect: hostile, hash: "c".repeat(64) };
+  const head = {
+    run: hostile,
+    uid: hostile,
+    label: hostile,
+    may: true,
+    role: hostile,
+    state: "open",
+    askedAt: hostile,
+  };
+  const question = {
+    ...head,
+    kind: "question",
+    id: "q1",
+    budget: false,
+    text: hostile,
+    context: hostile,
+    options: [hostile],
+  };
+  const approval = {
+    ...head,
+    kind: "approval",
+    id: "a1",
+    callId: hostile,
+    tool: hostile,
+    effect: hostile,
+    hash: "c".repeat(64),
+  };
   const asks = { status: "ready", questions: [question], approvals: [{ ...approval, arguments: hostile, bytes: 3 }] };
   const modal = { message: "", busy: false, error: hostile, choice: hostile, read: true, seen: true };
   const closed = { by: hostile, text: hostile, outcome: "success" };
-  const sheet = { text: hostile, exact: true, starts: cutRows(hostile, 0, 96, 1e9).starts, next: hostile.length, top: 0, height: 300, done: true };
-  const open = (fields) => watching(goodRun().slice(0, 20), { asks: { ...asks, problem: null, loading: 0 }, modal: { ...modal, ...fields } });
+  const sheet = {
+    text: hostile,
+    exact: true,
+    starts: cutRows(hostile, 0, 96, 1e9).starts,
+    next: hostile.length,
+    top: 0,
+    height: 300,
+    done: true,
+  };
+  const open = (fields) =>
+    watching(goodRun().slice(0, 20), { asks: { ...asks, problem: null, loading: 0 }, modal: { ...modal, ...fields } });
   return [
     open({ kind: "question", item: question, closed: null }),
     open({ kind: "question", item: question, closed }),
@@ -299,7 +332,14 @@ function sheets(hostile) {
 }
 
 test("C1: hostile text in questions, approvals and their sheets", { skip: corporaMissing }, async () => {
-  const payloads = [...xssCases().slice(0, 60).map((one) => one.payload), ...hostileTexts().slice(0, 20).map((one) => one.text ?? "")];
+  const payloads = [
+    ...xssCases()
+      .slice(0, 60)
+      .map((one) => one.payload),
+    ...hostileTexts()
+      .slice(0, 20)
+      .map((one) => one.text ?? ""),
+  ];
   for (const hostile of payloads.filter((one) => typeof one === "string" && one !== ""))
     for (const state of sheets(hostile)) assertTrusted(await draw(state), hostile.slice(0, 60));
 });
@@ -310,7 +350,15 @@ test("A3: the sheet shows the tool and every argument apart from prose, and appr
     approvals: [
       {
         may: true,
-        approval: { approvalId: "a1", role: "coder", tool: "run_shell", effect: "consequential", arguments: whole, argumentsHash: "c".repeat(64), expiresAt: "2026-01-05T15:00:00Z" },
+        approval: {
+          approvalId: "a1",
+          role: "coder",
+          tool: "run_shell",
+          effect: "consequential",
+          arguments: whole,
+          argumentsHash: "c".repeat(64),
+          expiresAt: "2026-01-05T15:00:00Z",
+        },
       },
     ],
   })[0];
@@ -330,7 +378,8 @@ test("A3: the sheet shows the tool and every argument apart from prose, and appr
   assert.equal(approve(await draw(read)).disabled, false);
   const [, effect] = actions.SendDecision(read, "approve");
   assert.deepEqual(effect[1].body, { run: "", approvalId: "a1", argumentsHash: "c".repeat(64), decision: "approve" });
-  for (const key of ["Enter", " ", "y", "a", "1"]) assert.equal(actions.KeyPressed(read, key).modal?.busy ?? false, false);
+  for (const key of ["Enter", " ", "y", "a", "1"])
+    assert.equal(actions.KeyPressed(read, key).modal?.busy ?? false, false);
   const [, denied] = actions.SendDecision(state, "deny");
   assert.equal(denied[1].body.decision, "deny", "denying needs no reading");
   const long = { ...item, arguments: JSON.stringify({ a: "x".repeat(20000) }) };
@@ -343,14 +392,31 @@ test("A3: the sheet shows the tool and every argument apart from prose, and appr
 });
 
 test("an expired or closed question cannot be answered, and says what happened", async () => {
-  const question = { run: "demo.x", id: "q1", kind: "question", role: "planner", text: "May I?", context: "", options: ["Yes"], may: true, expiresAt: "2026-01-05T14:02:00Z" };
+  const question = {
+    run: "demo.x",
+    id: "q1",
+    kind: "question",
+    role: "planner",
+    text: "May I?",
+    context: "",
+    options: ["Yes"],
+    may: true,
+    expiresAt: "2026-01-05T14:02:00Z",
+  };
   const asks = { status: "ready", questions: [question], approvals: [], problem: null, loading: 0 };
   const [expired] = actions.OpenAsk(watching(goodRun().slice(0, 20), { asks }), { kind: "question", id: "q1" });
   const late = await draw(expired);
   assert.match(late.querySelector(".modal").textContent, /Expired\. Nobody answered in time/);
   assert.equal(late.querySelectorAll(".option, textarea, .modal-acts .button--primary").length, 0);
   const frame = { v: 1, run: "u", attempt: 1, seq: 21, ts: "2026-01-05T14:02:41.000Z", op: "o20" };
-  const event = { ...frame, type: "question.answered", questionId: "q1", outcome: "success", text: "No **never**", author: "bob" };
+  const event = {
+    ...frame,
+    type: "question.answered",
+    questionId: "q1",
+    outcome: "success",
+    text: "No **never**",
+    author: "bob",
+  };
   const [heard] = [actions.EventsArrived(expired, [event])].flat();
   const closed = await draw(heard);
   assert.match(closed.querySelector(".modal .framing").textContent, /answered by bob\.\s*No never/);
@@ -413,7 +479,10 @@ test("C1: an unreadable line is a row between the events, as text", async () => 
   const element = await draw({ ...state, events: { ...state.events, pages, rows } });
   const drawn = [...element.querySelectorAll(".event-row")].map((row) => row.querySelector(".event-type").textContent);
   assert.deepEqual(drawn.slice(1, 4), [goodRun()[1].type, "unreadable", goodRun()[2].type]);
-  assert.match(element.querySelector(".event-row--unreadable").textContent, /41 B.*no LogEvent: <img src=x.*\\u\{202e\}/);
+  assert.match(
+    element.querySelector(".event-row--unreadable").textContent,
+    /41 B.*no LogEvent: <img src=x.*\\u\{202e\}/,
+  );
   assertTrusted(element, "unreadable");
   const [heard] = [actions.EventsArrived(state, [{ type: "unreadable", ...rows[0] }])].flat();
   assert.equal(heard.events.rows.length, 1, "a line that comes live has its row too");

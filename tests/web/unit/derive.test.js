@@ -121,7 +121,10 @@ test("cost strip: the ledger leads, the claim is compared once the run has ended
 });
 
 test("cost strip: what the gateway booked since the ledger was fetched leads", () => {
-  const ledger = { totals: { calls: 1, tokens: 10, outputTokens: 2, costMicroUSD: 100, leftTokens: 5 }, scripted: true };
+  const ledger = {
+    totals: { calls: 1, tokens: 10, outputTokens: 2, costMicroUSD: 100, leftTokens: 5 },
+    scripted: true,
+  };
   assert.equal(newestLedger(ledger, { calls: 1, tokens: 10 }), ledger);
   const newer = newestLedger(ledger, { calls: 3, tokens: 40, outputTokens: 9, costMicroUSD: 700 });
   assert.deepEqual([newer.totals.tokens, newer.totals.costMicroUSD, newer.scripted], [40, 700, true]);
@@ -131,7 +134,10 @@ test("cost strip: what the gateway booked since the ledger was fetched leads", (
 
 test("a Run is called by what it came to, until then by what it was asked; nothing is said twice", () => {
   const asked = { name: "n", label: "Fix it", task: "Fix it\nnow" };
-  assert.deepEqual([titleOf({ ...asked, phase: "Running" }), subtitleOf({ ...asked, phase: "Running" })], ["Fix it", ""]);
+  assert.deepEqual(
+    [titleOf({ ...asked, phase: "Running" }), subtitleOf({ ...asked, phase: "Running" })],
+    ["Fix it", ""],
+  );
   const done = { ...asked, phase: "Succeeded", summary: "Fixed it" };
   assert.deepEqual([titleOf(done), subtitleOf(done)], ["Fixed it", "Fix it"]);
   const failed = { ...asked, phase: "Failed", summary: "No budget left" };
@@ -391,9 +397,20 @@ test("timeline window: the newest, the chosen step's, or where one went; never m
 });
 
 test("unreadable lines have rows of their own, where they stood", () => {
-  const rows = placed([{ after: 2, id: "b" }, { after: 0, id: "a" }, { after: 2, id: "c" }, { after: 9, id: "late" }], 4);
+  const rows = placed(
+    [
+      { after: 2, id: "b" },
+      { after: 0, id: "a" },
+      { after: 2, id: "c" },
+      { after: 9, id: "late" },
+    ],
+    4,
+  );
   const drawn = Array.from({ length: 7 }, (_, index) => rowAt(rows, index)).map((one) => one.row?.id ?? one.seq);
   assert.deepEqual(drawn, ["a", 1, 2, "b", "c", 3, 4]);
-  assert.deepEqual([0, 1, 3, 4, 6].map((index) => seqAt(rows, index)), [1, 1, 2, 2, 4]);
+  assert.deepEqual(
+    [0, 1, 3, 4, 6].map((index) => seqAt(rows, index)),
+    [1, 1, 2, 2, 4],
+  );
   assert.deepEqual(rowAt([], 5), { seq: 6 });
 });

@@ -2,7 +2,14 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { foldAll } from "../../../web/src/fold.js";
-import { answeredInquiries, closedBy, leftText, needsYou, secondsLeft, stillSent } from "../../../web/src/derive/people.js";
+import {
+  answeredInquiries,
+  closedBy,
+  leftText,
+  needsYou,
+  secondsLeft,
+  stillSent,
+} from "../../../web/src/derive/people.js";
 import { columnsOf, cutRows, rowText } from "../../../web/src/derive/rows.js";
 import { readApprovals, readQuestions } from "../../../web/src/incoming-people.js";
 import { askingRun } from "../../../web/dev/frames.js";
@@ -20,15 +27,21 @@ test("time left is said as a person says it", () => {
 });
 
 test("what ends first comes first; what is on its way and what has expired are told apart", () => {
-  const asks = { questions: [ask("q1", 600), ask("q2", 30)], approvals: [ask("a1", 90, "approval"), ask("a2", 0, "approval")] };
+  const asks = {
+    questions: [ask("q1", 600), ask("q2", 30)],
+    approvals: [ask("a1", 90, "approval"), ask("a2", 0, "approval")],
+  };
   const sent = [{ uid: "u", about: "q1", words: "Your answer" }];
   const { items, unexplained } = needsYou(asks, sent, foldAll([]), NOW);
-  assert.deepEqual(items.map((one) => [one.id, one.urgent, one.expired, one.sent]), [
-    ["a2", true, true, false],
-    ["q2", true, false, false],
-    ["a1", false, false, false],
-    ["q1", false, false, true],
-  ]);
+  assert.deepEqual(
+    items.map((one) => [one.id, one.urgent, one.expired, one.sent]),
+    [
+      ["a2", true, true, false],
+      ["q2", true, false, false],
+      ["a1", false, false, false],
+      ["q1", false, false, true],
+    ],
+  );
   assert.equal(unexplained, 0);
   const waiting = foldAll(askingRun("u"));
   assert.equal(needsYou({ questions: [], approvals: [] }, [], waiting, NOW).unexplained, 1);
@@ -43,15 +56,18 @@ test("an act is on its way until the event that tells of it", () => {
   const left = (...events) => stillSent(sent, events).map((act) => act.uid);
   assert.deepEqual(left({ type: "tool.started" }), ["i1", "i2", "i3"]);
   assert.deepEqual(left({ type: "interrupt.received", intervention: "i1" }), ["i2", "i3"]);
-  assert.deepEqual(left({ type: "question.answered", questionId: "q1" }, { type: "approval.decided", approvalId: "a9" }), [
-    "i1",
-    "i3",
-  ]);
-  assert.deepEqual(closedBy("q1", [{ type: "question.answered", questionId: "q1", outcome: "success", text: "no", author: "ann" }]), {
-    by: "ann",
-    text: "no",
-    outcome: "success",
-  });
+  assert.deepEqual(
+    left({ type: "question.answered", questionId: "q1" }, { type: "approval.decided", approvalId: "a9" }),
+    ["i1", "i3"],
+  );
+  assert.deepEqual(
+    closedBy("q1", [{ type: "question.answered", questionId: "q1", outcome: "success", text: "no", author: "ann" }]),
+    {
+      by: "ann",
+      text: "no",
+      outcome: "success",
+    },
+  );
   assert.equal(closedBy("q1", [{ type: "question.answered", questionId: "q2" }]), null);
 });
 
@@ -66,7 +82,7 @@ test("answers to inquiries are kept, the newest first, and redirections are none
 
 const rowsOf = (text, columns, most = 1e9) => {
   const starts = [];
-  for (let next = 0; next < text.length; ) {
+  for (let next = 0; next < text.length;) {
     const cut = cutRows(text, next, columns, most);
     starts.push(...cut.starts);
     next = cut.next;
@@ -79,7 +95,10 @@ test("A3: rows hold every character, and none reaches beyond the edge", () => {
   for (const columns of [10, 36, 96]) {
     for (const most of [1, 7, 1e9]) {
       const rows = rowsOf(hostile, columns, most);
-      assert.ok(rows.every((row) => row.length <= columns), "no row is wider than the sheet");
+      assert.ok(
+        rows.every((row) => row.length <= columns),
+        "no row is wider than the sheet",
+      );
       const joined = rows.join("");
       for (const shown of ["\\u{202e}", "\\u{2066}", "\\u{200b}", "\\u{2028}", "\\u{7}", "\\t", "漢字😀", "; git push"])
         assert.ok(joined.replaceAll("·", "").includes(shown.slice(0, 1)), shown);
@@ -107,7 +126,7 @@ test("10 MB of arguments are cut in stretches of which none is long", () => {
   const text = `{"a":"${"0123456789é\u200b".repeat(900_000)}"}`;
   let longest = 0;
   let rows = 0;
-  for (let next = 0; next < text.length; ) {
+  for (let next = 0; next < text.length;) {
     const begun = process.cpuUsage(); // other processes do not count into it
     const cut = cutRows(text, next, 96, 400_000);
     const { user, system } = process.cpuUsage(begun);
@@ -125,15 +144,14 @@ test("C2: any value where a question or an approval belongs is a bounded record 
     assert.deepEqual(readApprovals(wrong), []);
   }
   const [question] = readQuestions({
-    questions: [{ may: "yes", label: {}, question: { id: "q1", text: { a: 1 }, options: [null, {}, "ok"], expiresAt: 5 } }],
+    questions: [
+      { may: "yes", label: {}, question: { id: "q1", text: { a: 1 }, options: [null, {}, "ok"], expiresAt: 5 } },
+    ],
   });
-  assert.deepEqual([question.may, question.label, question.text, question.options, question.expiresAt], [
-    false,
-    "{}",
-    '{"a":1}',
-    ["{}", "ok"],
-    "5",
-  ]);
+  assert.deepEqual(
+    [question.may, question.label, question.text, question.options, question.expiresAt],
+    [false, "{}", '{"a":1}', ["{}", "ok"], "5"],
+  );
   const approval = { approvalId: "a1", argumentsHash: "c".repeat(64), arguments: { not: "text" }, argumentsBytes: "9" };
   const [read] = readApprovals({ approvals: [{ approval }] });
   assert.deepEqual([read.arguments, read.bytes], [null, 0]);

@@ -19,7 +19,9 @@ export function ApprovalSheet(state) {
     Facts(state, item, seconds, closed),
     sheet ? Arguments(modal) : h("p", { class: "hint", key: "wait" }, "Fetching the complete arguments…"),
     closed !== null && Closed({ ...closed, text: "" }, closed.text === "approve" ? "approved" : "denied", null),
-    closed === null && seconds === 0 && Expired("Nobody decided in time. The call was not made, and the role is told so."),
+    closed === null &&
+      seconds === 0 &&
+      Expired("Nobody decided in time. The call was not made, and the role is told so."),
     !item.may && closed === null && NotYours("decide it"),
     !over && sheet && Tick(modal),
     modal.error !== "" && h("p", { class: "field-error", key: "error", role: "alert" }, text(modal.error, 600)),
@@ -105,9 +107,7 @@ const Tick = (modal) =>
       disabled: !modal.seen || modal.busy,
       onchange: [ConfirmRead, checked],
     }),
-    modal.seen
-      ? "I have read these arguments to the end"
-      : "Scroll to the end of the arguments first",
+    modal.seen ? "I have read these arguments to the end" : "Scroll to the end of the arguments first",
   ]);
 
 const Acts = (modal) => [

@@ -17,9 +17,11 @@ export function Attention(state, store) {
   return [
     h("p", { class: "visually-hidden", role: "status", key: "said" }, rows === null ? "" : rows.said),
     rows !== null &&
-      h("section", { class: ["attention", rows.calm && "attention--calm"], "aria-label": "Needs you", key: "attention" }, [
-        h("div", { class: "attention-list" }, rows.list),
-      ]),
+      h(
+        "section",
+        { class: ["attention", rows.calm && "attention--calm"], "aria-label": "Needs you", key: "attention" },
+        [h("div", { class: "attention-list" }, rows.list)],
+      ),
     ...answers,
   ];
 }

@@ -29,12 +29,16 @@ export function Events(state) {
 
 // Bytes on the executor's output that are no event: shown where they stood, as text and nothing else.
 const Unreadable = ({ reason, bytes, text: said }, nth, index) =>
-  h("div", { key: `bad${nth}`, style: { top: `${index * EVENT_ROW_PX}px` }, class: "event-row event-row--unreadable" }, [
-    h("span", { class: "event-seq" }, "–"),
-    h("span", { class: "event-bytes" }, `${bytes.toLocaleString("en")} B`),
-    h("span", { class: "event-type" }, "unreadable"),
-    h("span", { class: "event-text", title: text(said, 500) }, `${text(reason, 200)}: ${text(said, 300)}`),
-  ]);
+  h(
+    "div",
+    { key: `bad${nth}`, style: { top: `${index * EVENT_ROW_PX}px` }, class: "event-row event-row--unreadable" },
+    [
+      h("span", { class: "event-seq" }, "–"),
+      h("span", { class: "event-bytes" }, `${bytes.toLocaleString("en")} B`),
+      h("span", { class: "event-type" }, "unreadable"),
+      h("span", { class: "event-text", title: text(said, 500) }, `${text(reason, 200)}: ${text(said, 300)}`),
+    ],
+  );
 
 function Row(state, seq, index, run, pages) {
   const page = pages.get(Math.floor((seq - 1) / PAGE_EVENTS));

@@ -13,7 +13,7 @@ import { QuestionSheet } from "./question.js";
 
 export function Modal(state, store) {
   if (state.modal === null) return null;
-    const [title, body, acts] = (SHEETS[state.modal.kind] ?? KeysModal)(state, store);
+  const [title, body, acts] = (SHEETS[state.modal.kind] ?? KeysModal)(state, store);
   return h("div", { class: "modal-layer", key: "modal-layer" }, [
     h("div", { class: "modal-shade", onclick: CloseModal }),
     h(

@@ -123,7 +123,10 @@ export const NotYours = (what) =>
 /** How it ended meanwhile, as its event tells. */
 export function Closed(closed, verb, store) {
   const by = closed.by === "" ? "" : ` by ${text(closed.by, 120)}`;
-  const said = closed.outcome === "success" ? `It was ${verb}${by}.` : "It is closed: nobody answered in time, or it was withdrawn.";
+  const said =
+    closed.outcome === "success"
+      ? `It was ${verb}${by}.`
+      : "It is closed: nobody answered in time, or it was withdrawn.";
   return h("div", { class: "framing", key: "closed", role: "status" }, [
     h("strong", {}, said),
     store && closed.text !== "" && Prose(store, closed.text),

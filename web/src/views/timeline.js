@@ -34,16 +34,14 @@ export function Timeline(state) {
           h("span", { class: "lane-label" }, state.labels.participant(lane)),
         ),
       ),
-      ...breaks
-        .slice(0, 200)
-        .map((one, index) =>
-          h("div", {
-            class: "idle",
-            key: `idle${index}`,
-            title: `${duration(one.ms / 1000)} idle`,
-            style: { left: `${one.at * 100}%` },
-          }),
-        ),
+      ...breaks.slice(0, 200).map((one, index) =>
+        h("div", {
+          class: "idle",
+          key: `idle${index}`,
+          title: `${duration(one.ms / 1000)} idle`,
+          style: { left: `${one.at * 100}%` },
+        }),
+      ),
       ...spans.map((span) => Span(state, span)),
     ]),
   ]);

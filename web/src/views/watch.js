@@ -31,11 +31,7 @@ export function Watch(state, store) {
     );
   }
   return h("main", { class: "watch" }, [
-    h("div", { class: "watch-top", key: "top" }, [
-      RunHeader(state),
-      Attention(state, store),
-      Plan(state, store),
-    ]),
+    h("div", { class: "watch-top", key: "top" }, [RunHeader(state), Attention(state, store), Plan(state, store)]),
     h("div", { class: "workbench", key: "bench" }, [
       h("div", { class: "stage-column", key: "column" }, [
         Tabs(state),
