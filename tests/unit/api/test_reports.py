@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from guildhall_api import watch
@@ -51,8 +52,13 @@ async def test_tu11_large_results_are_no_part_of_the_first_answer(tmp_path: Path
         lines = [start_line()]
         for number in range(500):
             seq = 2 + 2 * number
-            head = {"op": f"o{seq}", "parent": "o1", "role": "coder"}
-            tool = {"source": "role:coder", "destination": "tool:read_file", "call": f"c{seq}", "tool": "read_file"}
+            head: dict[str, Any] = {"op": f"o{seq}", "parent": "o1", "role": "coder"}
+            tool: dict[str, Any] = {
+                "source": "role:coder",
+                "destination": "tool:read_file",
+                "call": f"c{seq}",
+                "tool": "read_file",
+            }
             lines.append(line(seq, "tool.started", arguments="{}", **head, **tool))
             output = f"{number} " + "x" * TOOL_OUTPUT_CHARS
             lines.append(line(seq + 1, "tool.finished", op=f"o{seq}", outcome="success", output=output))
@@ -76,7 +82,7 @@ async def test_tu04_a_log_that_breaks_off_is_a_run_that_ended(tmp_path: Path, la
     async with KubeStub().serving() as stub, api_over(stub, tmp_path) as api:
         await stub.put("pods", pod_object(state="terminated"))
         await stub.put("runs", run_object(phase="Failed"))
-        open_call = {"op": "o2", "parent": "o1", "source": "role:coder", "destination": "role:coder"}
+        open_call: dict[str, Any] = {"op": "o2", "parent": "o1", "source": "role:coder", "destination": "role:coder"}
         await stub.write(
             "fix-pod", start_line(), line(2, "model.started", callId="c1", model="m", **open_call), ends[last]
         )
@@ -96,11 +102,22 @@ async def test_tu04_a_log_that_breaks_off_is_a_run_that_ended(tmp_path: Path, la
 
 def test_tu08_finished_children_of_a_running_delegate_are_there() -> None:
     lines = [start_line()]
-    opened = {"op": "o2", "parent": "o1", "source": "role:coder", "destination": "role:helper", "brief": "look"}
+    opened: dict[str, Any] = {
+        "op": "o2",
+        "parent": "o1",
+        "source": "role:coder",
+        "destination": "role:helper",
+        "brief": "look",
+    }
     lines.append(line(2, "role.started", **opened))
     for number in range(20):
         seq = 3 + 2 * number
-        head = {"op": f"o{seq}", "parent": "o2", "source": "role:helper", "destination": "tool:read_file"}
+        head: dict[str, Any] = {
+            "op": f"o{seq}",
+            "parent": "o2",
+            "source": "role:helper",
+            "destination": "tool:read_file",
+        }
         lines.append(line(seq, "tool.started", call="c", tool="read_file", arguments="{}", **head))
         lines.append(line(seq + 1, "tool.finished", op=f"o{seq}", outcome="success"))
     model = fold_all(decode_event(each) for each in lines)
