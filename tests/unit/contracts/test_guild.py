@@ -35,11 +35,11 @@ def test_a_sound_guild_has_no_problems() -> None:
 PROBLEMS: list[tuple[GuildSpec, str]] = [
     (spec(role(), role()), "two roles share one name"),
     (spec(role("other")), "entryRole 'lead' is not a role of this Guild (other)"),
-    (spec(role(handler={"on": "loop"})), "entryRole 'lead' is a handler"),
+    (spec(role(handler={"on": "loop"}, tools=[])), "entryRole 'lead' is a handler"),
     (spec(role(tools=["read_fil"])), "role 'lead': unknown tool 'read_fil'; known tools are"),
     (spec(role(tools=["delegate"], delegates=["ghost"])), "role 'lead': delegates to 'ghost', which is not a role"),
     (
-        spec(role(tools=["delegate"], delegates=["h"]), role("h", handler={"on": "error"})),
+        spec(role(tools=["delegate"], delegates=["h"]), role("h", handler={"on": "error"}, tools=[])),
         "role 'lead': delegates to 'h', which is a handler",
     ),
     (spec(role(tools=["delegate"], delegates=["lead"])), "role 'lead': delegates to itself"),
@@ -113,11 +113,14 @@ def test_a_tool_that_no_chain_of_callers_grants_is_a_problem() -> None:
     assert guild_problems(chain("middle", "worker")) == []
 
 
-def test_a_role_nobody_calls_and_a_handlers_delegate_are_no_problem() -> None:
-    unused = role("unused", tools=["write_file"])
-    assert guild_problems(spec(role(), unused)) == []
-    handler = role("watcher", handler={"on": "loop"}, tools=["delegate"], delegates=["unused"])
-    assert guild_problems(spec(role(), handler, unused)) == []
+def test_a_role_nobody_calls_is_no_problem() -> None:
+    assert guild_problems(spec(role(), role("unused", tools=["write_file"]))) == []
+
+
+def test_a_handler_has_nobody_work_for_it() -> None:
+    handler = role("watcher", handler={"on": "loop"}, tools=["delegate"], delegates=["worker"])
+    (problem,) = guild_problems(spec(role(), handler, role("worker", tools=["write_file"])))
+    assert problem == "role 'watcher': a handler only looks and interrupts; remove the tool 'delegate'"
 
 
 def test_mutual_delegates_are_no_endless_search() -> None:
