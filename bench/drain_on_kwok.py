@@ -50,9 +50,10 @@ def steering(namespace: str) -> list[dict[str, Any]]:
     group = "admissionregistration.k8s.io/v1"
     where = {"namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}}}
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
-    expression = (
-        f'Object{{spec: Object.spec{{nodeSelector: {{"bench": "{NAME}"}}, '
-        f'tolerations: [Object.spec.tolerations{{key: "{NAME}", operator: "Exists", effect: "NoSchedule"}}]}}}}'
+    toleration = f'[{{"key": "{NAME}", "operator": "Exists", "effect": "NoSchedule"}}]'
+    expression = (  # a JSON patch: tolerations are atomic, which an apply configuration may not change
+        f'[JSONPatch{{op: "add", path: "/spec/nodeSelector", value: {{"bench": "{NAME}"}}}}, '
+        f'JSONPatch{{op: "add", path: "/spec/tolerations", value: {toleration}}}]'
     )
     policy = {
         "apiVersion": group,
@@ -62,7 +63,7 @@ def steering(namespace: str) -> list[dict[str, Any]]:
             "failurePolicy": "Fail",
             "reinvocationPolicy": "Never",
             "matchConstraints": {"resourceRules": [rule]},
-            "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": expression}}],
+            "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": expression}}],
         },
     }
     binding = {
