@@ -66,7 +66,7 @@ def lint_stages() -> list[Stage]:
         Stage("lint", [f"{venv}ruff", "check", "."]),
         Stage("format", [f"{venv}ruff", "format", "--check", "."]),
         Stage("layers", [f"{venv}lint-imports", "--no-cache"]),
-        Stage("types", [f"{venv}mypy", "contracts", "operator", "executor", "gateway", "api"]),
+        Stage("types", [f"{venv}mypy", "contracts", "operator", "executor", "gateway", "api", "fetcher"]),
         Stage("generated", ["make", "--no-print-directory", "verify"]),
         Stage("shell", ["sh", "-c", "git ls-files -z '*.sh' .ci/run | xargs -0 shellcheck -x"], needs="shellcheck"),
         Stage("go-vet", ["sh", "-c", 'cd workshop && go vet ./... && test -z "$(gofmt -l .)"'], needs="go"),
