@@ -10,7 +10,8 @@ from guildhall_contracts.errors import ErrorInfo
 from guildhall_executor.mailbox import RETRY_FIRST_SECONDS
 from guildhall_executor.tools.result import ToolResult, failed
 
-CONSUME_TRIES_MAX_COUNT: Final = 3
+CONSUME_WAIT_MAX_SECONDS: Final = 60.0  # a gateway that is restarted takes away no person's yes
+CONSUME_PAUSE_MAX_SECONDS: Final = 4.0
 
 
 class Consumes(Protocol):
@@ -31,12 +32,15 @@ async def use_up(gateway: Consumes, request: ApprovalRequest) -> ToolResult | No
 
     An answer that was lost on the way counts as a no: the yes may be gone, and is asked for anew.
     """
-    for number in range(CONSUME_TRIES_MAX_COUNT):
-        failure = await gateway.consume(request)
-        if failure is None:
-            return None
-        if not failure.retryable:
+    loop = asyncio.get_running_loop()
+    end, pause = loop.time() + CONSUME_WAIT_MAX_SECONDS, RETRY_FIRST_SECONDS
+    while (failure := await gateway.consume(request)) is not None:
+        if not failure.retryable or loop.time() + pause > end:
             break
-        await asyncio.sleep(RETRY_FIRST_SECONDS * 2**number)
-    said = failure.message[:500] if failure is not None else ""
-    return failed("tool_denied", f"the approval of this call could not be used ({said}); it was not made.")
+        await asyncio.sleep(pause)
+        pause = min(pause * 2, CONSUME_PAUSE_MAX_SECONDS)
+    if failure is None:
+        return None
+    return failed(
+        "tool_denied", f"the approval of this call could not be used ({failure.message[:500]}); it was not made."
+    )
