@@ -1,9 +1,14 @@
-"""Open sessions, one for each Connection and Run: what a server remembers of one Run, no other Run gets to see."""
+"""Open sessions, one for each Connection and Run: what a server remembers of one Run, no other Run gets to see.
+
+Guards calls under way: a session is closed for room, for age or after a fault only when nothing is called in it.
+"""
 
 import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from typing import Any, Protocol
+from weakref import WeakValueDictionary
 
 from guildhall_contracts import limits
 
@@ -27,14 +32,23 @@ class AnySession(Protocol):
     async def close(self) -> None: ...
 
 
+@dataclass(slots=True, eq=False)
+class _Held:
+    """A session and the calls under way in it. `over`: the last of them closes it."""
+
+    session: AnySession
+    calls: int = 0
+    over: bool = False
+
+
 class Pool:
     """Sessions by (Connection, Run), the one used longest ago first."""
 
     def __init__(self, make: Callable[[Target], AnySession], clock: Callable[[], float]) -> None:
         self._make = make
         self._clock = clock
-        self._open: OrderedDict[Key, AnySession] = OrderedDict()
-        self._locks: dict[Key, asyncio.Lock] = {}
+        self._open: OrderedDict[Key, _Held] = OrderedDict()
+        self._locks: WeakValueDictionary[Key, asyncio.Lock] = WeakValueDictionary()
 
     async def call(
         self, key: Key, target: Callable[[], Awaitable[Target]], call_id: str, tool: str, arguments: dict[str, Any]
@@ -50,45 +64,52 @@ class Pool:
     async def _once(
         self, key: Key, target: Callable[[], Awaitable[Target]], call_id: str, tool: str, arguments: dict[str, Any]
     ) -> Said:
-        session = await self._session(key, target)
+        held = await self._held(key, target)
+        held.calls += 1
         try:
-            return await session.call(call_id, tool, arguments)
+            await self._make_room()
+            return await held.session.call(call_id, tool, arguments)
         except Problem:
-            await self._drop(key, session)
+            held.over = True
+            if self._open.get(key) is held:
+                del self._open[key]
             raise
+        finally:
+            held.calls -= 1
+            if held.over and not held.calls:
+                await held.session.close()
 
-    async def _session(self, key: Key, target: Callable[[], Awaitable[Target]]) -> AnySession:
+    async def _held(self, key: Key, target: Callable[[], Awaitable[Target]]) -> _Held:
         async with self._locks.setdefault(key, asyncio.Lock()):
-            session = self._open.pop(key, None)
-            if session is not None and not session.usable:
-                await session.close()
-                session = None
-            if session is None:
-                session = self._make(await target())
-                await session.open()
-            session.used_at = self._clock()
-            self._open[key] = session
-        while len(self._open) > limits.EXTERNAL_SESSIONS_MAX_COUNT:
-            _, oldest = self._open.popitem(last=False)
-            await oldest.close()
-        return session
+            held = self._open.pop(key, None)
+            if held is not None and not held.session.usable:
+                await held.session.close()
+                held = None
+            if held is None:
+                held = _Held(self._make(await target()))
+                await held.session.open()
+            held.session.used_at = self._clock()
+            self._open[key] = held
+        return held
 
-    async def _drop(self, key: Key, session: AnySession) -> None:
-        if self._open.get(key) is session:
-            del self._open[key]
-        await session.close()
+    async def _make_room(self) -> None:
+        """Close the session unused for longest. Raises Problem where a call is under way in each."""
+        while len(self._open) > limits.EXTERNAL_SESSIONS_MAX_COUNT:
+            unused = next((key for key, held in self._open.items() if not held.calls), None)
+            if unused is None:
+                busy = f"all {limits.EXTERNAL_SESSIONS_MAX_COUNT} sessions with external tools are busy"
+                raise Problem("Unreachable", f"{busy}; call it again later")
+            await self._open.pop(unused).session.close()
 
     async def close(self, *, connection: str | None = None, run: str | None = None, unused_since: float = 0) -> None:
         """Close the sessions of a Connection, of a Run, those not used since a time, or all."""
         chosen = [
             key
-            for key, session in self._open.items()
+            for key, held in self._open.items()
             if (connection or key[0]) == key[0] and (run or key[1]) == key[1]
-            and not (unused_since and session.used_at >= unused_since)
+            and not (unused_since and (held.calls or held.session.used_at >= unused_since))
         ]  # fmt: skip
-        sessions = [self._open.pop(key) for key in chosen]
-        for key in chosen:
-            self._locks.pop(key, None)
+        sessions = [self._open.pop(key).session for key in chosen]
         await asyncio.gather(*(session.close() for session in sessions))
 
     def __len__(self) -> int:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from guildhall_contracts import limits
 from guildhall_gateway.adapters.pool import Pool
 from guildhall_gateway.adapters.session import Session
 from guildhall_gateway.adapters.target import Problem, Said, Target, Times
@@ -247,3 +248,68 @@ async def test_a_call_is_sent_again_only_where_it_was_not_taken(
         with pytest.raises(Problem):
             await pool.call(("c", "r"), target, "c1", "t", {})
     assert len(made) == sessions
+
+
+class Slow(Fake):
+    """A session whose calls wait to be let go, each by the name of its tool: `fail` is a problem."""
+
+    def __init__(self, made: list[Fake], go: asyncio.Event) -> None:
+        super().__init__([], made)
+        self._go = go
+        self.began = 0
+
+    async def call(self, call_id: str, tool: str, arguments: dict[str, Any]) -> Said:
+        self.began += 1
+        if tool == "fail":
+            raise Problem("ProtocolError", "x", taken=True)
+        await self._go.wait()
+        if not self.usable:
+            raise Problem("Unreachable", "the session was closed under the call", taken=True)
+        return Said([], None, is_error=False)
+
+
+def slow_pool() -> tuple[Pool, list[Fake], asyncio.Event]:
+    made: list[Fake] = []
+    go = asyncio.Event()
+    return Pool(lambda _: Slow(made, go), lambda: 1.0), made, go
+
+
+async def somewhere() -> Target:
+    return Target("http://x.test", ())
+
+
+async def test_a_call_that_fails_cuts_no_other_of_its_session() -> None:
+    pool, made, go = slow_pool()
+    other = asyncio.create_task(pool.call(("c", "r"), somewhere, "c1", "wait", {}))
+    await kit.until(lambda: made and made[0].began)  # type: ignore[attr-defined]
+    with pytest.raises(Problem):
+        await pool.call(("c", "r"), somewhere, "c2", "fail", {})
+    assert len(pool) == 0, "nobody else gets that session"
+    assert made[0].usable
+    go.set()
+    assert not (await other).is_error
+    assert not made[0].usable, "the last call closes it"
+
+
+async def test_room_is_made_of_unused_sessions_and_never_of_a_call_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "EXTERNAL_SESSIONS_MAX_COUNT", 2)
+    pool, made, go = slow_pool()
+    tasks = [asyncio.create_task(pool.call(("c", run), somewhere, "c1", "wait", {})) for run in ("r1", "r2")]
+    await kit.until(lambda: sum(one.began for one in made) == 2)  # type: ignore[attr-defined]
+    with pytest.raises(Problem, match="are busy") as caught:
+        await pool.call(("c", "r3"), somewhere, "c1", "wait", {})
+    assert not caught.value.taken
+    assert [one.usable for one in made[:2]] == [True, True]
+    await pool.close(unused_since=2.0)
+    go.set()
+    assert [said.is_error for said in await asyncio.gather(*tasks)] == [False, False]
+    await pool.call(("c", "r3"), somewhere, "c2", "wait", {})
+    assert (len(pool), made[0].usable, made[1].usable) == (2, False, True), "the one unused for longest is closed"
+
+
+async def test_nothing_is_kept_of_sessions_that_failed() -> None:
+    pool, _, _ = slow_pool()
+    for run in range(5):
+        with pytest.raises(Problem):
+            await pool.call(("c", f"r{run}"), somewhere, "c1", "fail", {})
+    assert (len(pool), len(pool._locks)) == (0, 0)
