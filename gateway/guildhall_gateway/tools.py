@@ -158,11 +158,18 @@ class Tools:
                 raise Refused(denied("approval_refused", f"the call was not made: {began}"))
             if began is None:
                 self._decided(run.uid)
-                task = asyncio.create_task(self._made(run, record, call, *offers[record.tool]))
-                self._live[run.uid, call.call_id] = (record.request_sha256, task)
-                return task
+                return self._start(run, record, call, *offers[record.tool])
             before = began
         return await self._again(run, record, before)
+
+    def _start(
+        self, run: RunView, record: CallRecord, call: ExternalCall, kept: Kept, offer: Offer
+    ) -> "asyncio.Task[ExternalResult]":
+        key = (run.uid, call.call_id)
+        task = asyncio.create_task(self._made(run, record, call, kept, offer))
+        self._live[key] = (record.request_sha256, task)
+        task.add_done_callback(lambda _: self._live.pop(key, None))  # also of one cut before it began
+        return task
 
     async def _again(self, run: RunView, record: CallRecord, before: Before) -> ExternalResult:
         """What became of a call that was begun before and is not being made here."""
@@ -182,7 +189,10 @@ class Tools:
             raise Refused(denied("invalid_arguments", f"{problem}. The call was not made."))
         if needs_approval(policy) and call.approval_id is None:
             raise Refused(denied("approval_needed", f"'{tool}' needs a person's approval of exactly this call"))
-        if sum(run.uid == uid for uid, _ in self._live) >= limits.EXTERNAL_CALLS_PER_RUN_MAX_COUNT:
+        if (
+            len({key for key in [*self._live, *self._turns] if key[0] == run.uid})
+            > limits.EXTERNAL_CALLS_PER_RUN_MAX_COUNT
+        ):
             raise Refused(denied("busy", "too many external calls of this Run are being made", retryable=True))
         return policy
 
@@ -215,10 +225,7 @@ class Tools:
         except Exception:
             log.exception("call %s of run %s", record.call_id, run.uid)
             result = _unknown(record, "the gateway failed while it was being made")
-        try:
-            return await self._ended(run, result)
-        finally:
-            self._live.pop((run.uid, record.call_id), None)
+        return await self._ended(run, result)
 
     async def _asked(
         self, run: RunView, record: CallRecord, call: ExternalCall, kept: Kept, offer: Offer
