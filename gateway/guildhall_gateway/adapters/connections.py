@@ -259,9 +259,18 @@ class Connections:
         await self._sink.write_connection(kept.view, status)
         kept.told = status
 
+    def _take_waiting(self) -> None:
+        """Keeps Connections there was no room for, once others are gone."""
+        for view in self._source.connections():
+            if len(self._kept) >= CONNECTIONS_MAX_COUNT:
+                return
+            if view.uid not in self._kept:
+                self.hear("set", view)
+
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(min(SWEEP_SECONDS, self._reach.times.idle))
+            self._take_waiting()
             await self._pool.close(unused_since=_now() - self._reach.times.idle)
 
 

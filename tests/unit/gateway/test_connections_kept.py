@@ -38,13 +38,16 @@ async def test_one_broken_connection_disturbs_no_other(tmp_path: Path, spec: dic
         assert made.served.gateway.healthy()
 
 
-async def test_more_connections_than_may_be_are_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_more_connections_than_may_be_wait_for_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kept, "CONNECTIONS_MAX_COUNT", 1)
+    monkeypatch.setattr(kept, "SWEEP_SECONDS", 0.02)
     async with bench(tmp_path) as made:
         made.cluster.tell("set", connection(made.server.url, name="more", uid="connection-2"))
         assert (await made.call(READ, {"number": 1})).json()["outcome"] == "done"
         assert statuses(made.cluster, "more") == []
         assert made.served.gateway.connections.unseen("team") == set()
+        made.cluster.tell("gone", connection(made.server.url))
+        await made.ready(name="more")
 
 
 async def test_an_unchanged_status_is_written_once(tmp_path: Path) -> None:
