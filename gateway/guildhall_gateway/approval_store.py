@@ -38,6 +38,7 @@ _WITHDRAW: Final = text(
     "UPDATE approvals SET state = 'withdrawn' WHERE run = :run AND approval_id = :approval_id"
     " AND state IN ('open', 'approved')"
 )
+_CLOSE: Final = text("UPDATE approvals SET state = 'withdrawn' WHERE run = :run AND state IN ('open', 'approved')")
 _LATEST: Final = text("SELECT value FROM meta WHERE key = :key")
 _SEEN: Final = text(
     "INSERT INTO meta (key, value) VALUES (:key, :value) ON CONFLICT (key) DO UPDATE SET value = excluded.value"
@@ -66,7 +67,7 @@ class ApprovalStore:
 
     def _ask(self, connection: Connection, request: ApprovalRequest, run: str) -> str | None:
         now = self._now(connection)
-        if _open_count(connection, run) >= OPEN_MAX_COUNT:
+        if _get(connection, run, request.approval_id) is None and _open_count(connection, run) >= OPEN_MAX_COUNT:
             return f"{OPEN_MAX_COUNT} approvals are open already"
         wanted = kept(request, now)
         values = {name: getattr(wanted, name) for name in Kept.__slots__ if name not in ("state", "author")}
@@ -121,6 +122,10 @@ class ApprovalStore:
             return connection.execute(_WITHDRAW, values).rowcount == 1 or _get(connection, run, approval_id) is not None
 
         return await self._store.write(work)
+
+    async def close(self, run: str) -> None:
+        """The Run is over: what was not used up is void, and nobody is asked any more."""
+        await self._store.write(lambda connection: connection.execute(_CLOSE, {"run": run}))
 
     async def open_count(self, run: str) -> int:
         return await self._store.read(lambda connection: _open_count(connection, run))

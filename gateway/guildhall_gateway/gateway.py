@@ -221,6 +221,8 @@ class Gateway:
         if await self.ledger.forget_replies(run):
             self.usage.changed(run, now=True)  # its last figures may be those an earlier gateway did not write
         await self.tools.forget(run)
+        await self.questions.close(run)  # what an executor did not live to withdraw stands in nobody's list
+        await self.approvals.close(run)
         if self.source.run(run) is None:
             await self.inbox.forget(run)
             await self.approvals.forget(run)

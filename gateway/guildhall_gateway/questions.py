@@ -28,6 +28,7 @@ _TAKE: Final = text(
     " WHERE run = :run AND id = :id AND state = 'open' AND expires_at > :now"
 )
 _WITHDRAW: Final = text("UPDATE questions SET state = 'withdrawn' WHERE run = :run AND id = :id AND state = 'open'")
+_CLOSE: Final = text("UPDATE questions SET state = 'withdrawn' WHERE run = :run AND state = 'open'")
 
 Standing = Literal["open", "answered", "withdrawn", "expired"]
 NEVER_ASKED: Final = Turned("Refused", "there is no such question in this Run")
@@ -94,6 +95,10 @@ class Questions:
             return connection.execute(_WITHDRAW, values).rowcount == 1 or _row(connection, run, question) is not None
 
         return await self._store.write(work)
+
+    async def close(self, run: str) -> None:
+        """The Run is over: nobody is asked any more."""
+        await self._store.write(lambda connection: connection.execute(_CLOSE, {"run": run}))
 
     async def open_count(self, run: str, now: float) -> int:
         return await self._store.read(lambda connection: _open(connection, run, now))

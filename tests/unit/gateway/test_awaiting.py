@@ -10,6 +10,7 @@ import pytest
 from guildhall_contracts import limits
 from guildhall_contracts.awaiting import AwaitingView
 from guildhall_contracts.canonical import arguments_hash, canonical_json
+from guildhall_gateway import approval_store
 from guildhall_gateway.store import Store
 from sqlalchemy import text
 from unit.gateway import kit
@@ -91,6 +92,32 @@ async def test_only_what_is_open_in_a_run_that_goes_on_is_listed(served: Served)
     served.cluster.change_run(finished=True)
     served.cluster.change_run(other.uid, cancelled=True)
     assert await look(served) == AwaitingView()
+
+
+async def test_what_a_run_that_is_over_left_open_is_closed(served: Served) -> None:
+    """A list that is bounded shows what waits, however much was left open by executors that did not live to say so."""
+    served.cluster.add_run()
+    served.cluster.add_run("run-2", token="other", ip="127.0.0.2")
+    await ask(served)
+    await want(served, "a1", {"a": 1})
+    served.cluster.change_run("run-2", finished=True)
+    served.cluster.change_run(finished=True)
+    async with asyncio.timeout(5):
+        while (await look(served, run="run-1", id="a1")).approvals[0].state != "withdrawn":  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+    assert (await look(served, run="run-1", id="q1")).questions[0].state == "withdrawn"
+
+
+async def test_an_approval_that_waits_already_is_asked_for_again_when_no_other_may_be(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(approval_store, "OPEN_MAX_COUNT", 1)
+    served.cluster.add_run()
+    await want(served, "a1", {"a": 1})
+    await want(served, "a1", {"a": 1})
+    body = asked(approval_id="a2", arguments={"a": 1}, arguments_hash=arguments_hash({"a": 1}))
+    async with served.client() as client:
+        assert (await client.put("/v1/approvals/a2", json=body)).status_code == 409, "control: another one may not"
 
 
 async def test_only_the_apis_account_may_look(served: Served) -> None:
