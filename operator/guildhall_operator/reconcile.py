@@ -3,7 +3,7 @@
 import logging
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from guildhall_operator import schedule_apply
@@ -120,6 +120,7 @@ class Reconciler:
             except schedule_apply.RunRefused as error:
                 due = parse_stamp(plan.create["metadata"]["annotations"][TIME_ANNOTATION]) or now
                 status, note = refused(view, runs, due, str(error), now), ("RunRefused", str(error))
+                plan = replace(plan, cancel=())  # nothing takes the place of what is at work
         if status is not None:
             self.world.store.put_schedule(await schedule_apply.write_status(self.kube, view, status))
         await schedule_apply.tidy(self.kube, view, plan)

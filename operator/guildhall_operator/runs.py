@@ -87,7 +87,10 @@ class Runs:
         self._versions.pop(key, None)
         self._key_by_uid.pop(run.uid, None)
         self._unfinished[key[0]].pop(key[1], None)
-        self._made_by[run.schedule[1]].discard(key)
+        made = self._made_by.get(run.schedule[1], set())
+        made.discard(key)
+        if not made:
+            self._made_by.pop(run.schedule[1], None)
         self.frozen.pop(run.uid, None)
         self._create_problems.pop(run.uid, None)
         self.reserved.discard(run.uid)

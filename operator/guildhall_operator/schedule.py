@@ -153,9 +153,7 @@ def _status(
     view: ScheduleView, runs: Sequence[RunView], said: tuple[ScheduleReason, str], now: datetime, **fields: str | None
 ) -> dict[str, Any]:
     """The whole status; `fields` are times and names that moved."""
-    kept = {
-        name: view.status.get(name) for name in ("countedFrom", "lastScheduleTime", "lastSuccessfulTime", "lastRun")
-    }
+    kept = {name: view.status.get(name) for name in _KEPT}
     active = sorted(run.name for run in runs if not run.finished)
     good = [text(run.status.get("completionTime"), 32) for run in runs if run.succeeded]
     kept["lastSuccessfulTime"] = max([*good, text(kept["lastSuccessfulTime"], 32)], default="")

@@ -4,6 +4,7 @@ import asyncio
 from datetime import datetime
 from typing import Any
 
+import pytest
 from guildhall_operator.apply import SnapshotDiffers
 from guildhall_operator.client import KubeError
 from guildhall_operator.handlers import guild_event, run_event
@@ -17,6 +18,7 @@ from unit.operator import kit
 from unit.operator.fake_kube import FakeKube, until
 
 RUNS = f"/apis/guildhall.dev/v1alpha1/namespaces/{kit.NAMESPACE}/runs"
+SCHEDULES = f"/apis/guildhall.dev/v1alpha1/namespaces/{kit.NAMESPACE}/runschedules"
 GUILDS = f"/apis/guildhall.dev/v1alpha1/namespaces/{kit.NAMESPACE}/guilds"
 
 
@@ -201,6 +203,31 @@ async def test_a_quota_on_our_objects_is_waited_out() -> None:
     story.seconds = 6
     await story.work()
     assert story.status()["phase"] == "Preparing"
+
+
+@pytest.mark.parametrize("is_refused", [True, False])
+async def test_a_run_is_replaced_only_by_one_that_was_made(is_refused: bool) -> None:
+    story = Story()
+    template = {"spec": {"guildRef": {"name": "pair"}, "task": "Again."}}
+    spec = {"schedule": "0 2 * * *", "runTemplate": template, "concurrencyPolicy": "Replace"}
+    meta = {"name": "nightly", "namespace": kit.NAMESPACE, "uid": "s-1", "creationTimestamp": kit.stamp(kit.at(0))}
+    schedule = story.kube.put(f"{SCHEDULES}/nightly", {"metadata": meta, "spec": spec})
+    story.reconciler.look_at_schedules(story.store.put_schedule(schedule))
+    await story.work()
+    story.seconds = 15 * 3_600  # the first 02:00 is over
+    await story.work()
+    (first,) = (name for name in story.kube.objects if name.startswith(f"{RUNS}/"))
+
+    def refuse(method: str, path: str) -> None:
+        if is_refused and (method, path) == ("POST", RUNS):
+            raise KubeError(403, "Forbidden", "exceeded quota: runs")
+
+    story.kube.refuse = refuse
+    story.seconds += 24 * 3_600
+    await story.work()
+    made = [name for name in story.kube.objects if name.startswith(f"{RUNS}/")]
+    assert len(made) == (1 if is_refused else 2)
+    assert story.kube.objects[first]["spec"].get("cancel", False) is not is_refused
 
 
 async def test_an_api_server_in_trouble_is_tried_again() -> None:

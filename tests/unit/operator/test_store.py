@@ -85,6 +85,20 @@ def test_deleting_a_run_wakes_those_in_line() -> None:
     assert store.drop_run(KEY) == {(kit.NAMESPACE, "a")}
 
 
+def test_nothing_is_kept_of_runs_and_schedules_that_went() -> None:
+    store = Store()
+    made = raw(1)
+    owner = {"kind": "RunSchedule", "name": "nightly", "uid": "s-1", "controller": True}
+    made["metadata"]["ownerReferences"] = [owner]
+    store.put_run(made)
+    assert store.schedule_of(KEY) == (kit.NAMESPACE, "nightly"), "control: it is known whose it is"
+    store.drop_schedule({"metadata": {"namespace": kit.NAMESPACE, "name": "nightly"}})
+    store.drop_run(KEY)
+    store.put_run(raw(2))
+    store.drop_run(KEY)
+    assert dict(store._made_by) == {}
+
+
 def test_a_place_being_given_away_is_held() -> None:
     store = Store()
     store.put_run(raw())
