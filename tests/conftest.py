@@ -23,6 +23,7 @@ SCENARIOS = (ROOT / "examples" / "scenarios", ROOT / "tests" / "e2e" / "scenario
 INSTALL_LOCK = Path("/tmp/guildhall-tests-install.lock")  # shared by every worker of every run
 
 
+@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With `--dist loadgroup` a file stays on one worker, for it shares fixtures; slow files begin first."""
     for item in items:
