@@ -77,7 +77,7 @@ class Performer:
         self._model_calls = asyncio.Semaphore(limits.MODEL_CALLS_AT_ONCE_MAX_COUNT)
         self._tools = asyncio.Semaphore(limits.TOOLS_AT_ONCE_MAX_COUNT)
         self._look: asyncio.Task[None] | None = None
-        self._others: list[asyncio.Task[None]] = []
+        self._others: set[asyncio.Task[None]] = set()
         self._alarm = Alarm(clock.age_milliseconds, lambda: self.put(Tick()))
         self._mailbox: asyncio.Task[None] | None = None
         self._resent: tuple[int, float] = (0, float("-inf"))
@@ -97,7 +97,7 @@ class Performer:
     async def run(self, first: AnyInput) -> Seal:
         """Raises OSError when the journal cannot be written; everything else ends in a Seal."""
         self.start_mailbox()
-        self._others = [self._start(self._watch_isolation)]
+        self._aside(self._watch_isolation)
         self.put(first)
         try:
             while self.sealed is None:
@@ -140,12 +140,12 @@ class Performer:
                 self._begin(effect.op, partial(self._put, effect.op, ask))
             case Withdraw():
                 self._cancel(effect.op)
-                self._others.append(self._start(partial(self._withdraw, effect)))
+                self._aside(partial(self._withdraw, effect))
             case StopWork(op=op):
                 for running in [op] if op is not None else list(self._running):
                     self._cancel(running)
             case TakeChanges():
-                self._others.append(self._start(self._take_last_look))
+                self._aside(self._take_last_look)
             case Seal():
                 self.sealed = effect
             case Emit():
@@ -156,6 +156,12 @@ class Performer:
         task = self._start(work)
         self._running[op] = task
         task.add_done_callback(lambda ended: self._forget(op, ended))
+
+    def _aside(self, work: Job) -> None:
+        """Work that nothing waits for; it is forgotten when it is over."""
+        task = self._start(work)
+        self._others.add(task)
+        task.add_done_callback(self._others.discard)
 
     def _forget(self, op: str, ended: asyncio.Task[None]) -> None:
         if self._running.get(op) is ended:
