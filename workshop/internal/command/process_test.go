@@ -54,7 +54,8 @@ func TestParentThatEndsMeanwhileHidesNobody(t *testing.T) {
 }
 
 func TestKillBelowKillsOnlyBelow(t *testing.T) {
-	inside := exec.Command("sh", "-c", "sleep 97 & sh -c 'sleep 98 & wait; sleep 99'; wait; sleep 99")
+	// The ancestor begins nothing anew, as the keeper does not; what is below it tries to.
+	inside := exec.Command("sh", "-c", "sleep 97 & sh -c 'sleep 98 & wait; sleep 99' & exec sleep 95")
 	outside := exec.Command("sleep", "96")
 	for _, one := range []*exec.Cmd{inside, outside} {
 		if err := one.Start(); err != nil {
