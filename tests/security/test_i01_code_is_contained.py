@@ -196,6 +196,12 @@ PROBES = {
     "start a program": "os.posix_spawn('/bin/echo', ['echo'], {{}}) and os.wait()[1]",
     "start a shell": "os.posix_spawn('/bin/sh', ['sh', '-c', 'true'], {{}}) and os.wait()[1]",
     "fork": "(lambda pid: os._exit(0) if pid == 0 else os.waitpid(pid, 0)[1])(os.fork())",
+    "change the parent's limits": "resource.prlimit({parent}, resource.RLIMIT_CORE) and 'seen'",
+    "slow the parent": "os.setpriority(os.PRIO_PROCESS, {parent}, os.getpriority(os.PRIO_PROCESS, {parent})) or 'set'",
+    "choose the parent's processors": "os.sched_setaffinity({parent}, os.sched_getaffinity({parent})) or 'set'",
+    "close a file to its owner": "os.chmod({spare!r}, 0o600) or 'closed'",
+    "empty a file": "os.truncate({spare!r}, 0) or 'emptied'",
+    "age a file": "os.utime({spare!r}, (0, 0)) or 'aged'",
     "make a memory file": "os.memfd_create('x') and 'made'",
 }
 
@@ -217,6 +223,21 @@ def test_native_code_in_a_worker_s_place_gets_nowhere(what: str, secret: Path) -
         assert names(secret.parent) == before
         free = probe(expression, "free")
         assert not free.startswith(("refused", "died")), free
+
+
+CLONE_INTO_A_USER_NAMESPACE = (
+    "(lambda pid: os._exit(0) if pid == 0 else 'made' if pid > 0 else f'refused {ctypes.get_errno()}')"
+    "(libc.syscall(56 if os.uname().machine == 'x86_64' else 220, 0x4000 | 0x1000_0000 | 17, 0, 0, 0, 0))"
+)
+
+
+def test_a_spawned_child_has_no_namespaces_of_its_own() -> None:
+    """`unshare` is refused; the same flags given to `clone` are too."""
+    free = probe(CLONE_INTO_A_USER_NAMESPACE, "free")
+    if free.startswith("refused"):
+        pytest.skip(f"this kernel gives nobody a user namespace ({free}), so that nothing could be compared")
+    assert free == "made"
+    assert probe(CLONE_INTO_A_USER_NAMESPACE, "confined") == "refused 1"
 
 
 def served(server: socket.socket) -> None:

@@ -39,10 +39,10 @@ def judge(machine: str, number: int, first: int = 0, *, audit: int | None = None
 @pytest.mark.parametrize(("column", "machine"), [(0, "x86_64"), (1, "aarch64")])
 def test_what_is_named_is_refused_and_the_rest_is_not(column: int, machine: str) -> None:
     refused = {numbers[column] for numbers in seccomp.REFUSED.values()}
-    kill = seccomp.KILL[column]
+    by_argument = {table[column] for table in (seccomp.KILL, seccomp.PRLIMIT, seccomp.CLONE)}
     for number in range(500):
         verdict = judge(machine, number, first=1)
-        if number in refused or number in (kill, seccomp.CLONE[column]):
+        if number in refused | by_argument:
             assert verdict == ERRNO | errno.EPERM, number
         elif number == 435:
             assert verdict == ERRNO | errno.ENOSYS
@@ -56,6 +56,22 @@ def test_a_worker_may_end_its_own_group_and_nobody_else(column: int, machine: st
     assert judge(machine, kill, first=0) == ALLOW
     for other in (1, -1, -7, 4_000_000):
         assert judge(machine, kill, first=other) == ERRNO | errno.EPERM
+
+
+@pytest.mark.parametrize(("column", "machine"), [(0, "x86_64"), (1, "aarch64")])
+def test_a_worker_may_set_its_own_limits_and_nobody_else_s(column: int, machine: str) -> None:
+    prlimit = seccomp.PRLIMIT[column]
+    assert judge(machine, prlimit, first=0) == ALLOW
+    for other in (1, 4_000_000):
+        assert judge(machine, prlimit, first=other) == ERRNO | errno.EPERM
+
+
+@pytest.mark.parametrize(("column", "machine"), [(0, "x86_64"), (1, "aarch64")])
+def test_nothing_that_is_spawned_gets_namespaces_of_its_own(column: int, machine: str) -> None:
+    clone, spawn = seccomp.CLONE[column], 0x4111
+    assert judge(machine, clone, first=spawn) == ALLOW
+    for bit in (0x2_0000, 0x200_0000, 0x400_0000, 0x800_0000, 0x1000_0000, 0x2000_0000, 0x4000_0000):
+        assert judge(machine, clone, first=spawn | bit) == ERRNO | errno.EPERM
 
 
 @pytest.mark.parametrize(("column", "machine"), [(0, "x86_64"), (1, "aarch64")])
