@@ -1,7 +1,7 @@
 """What a commit holds, from git's own listing, before one file of it is written. Pure.
 
-Guards the volume against a commit that is small as a pack and endless as files, and the workspace against names that
-mean something to Guildhall or fall together where case is not told apart.
+Guards the volume against a commit that is small as a pack and endless as files or folders, and the workspace against
+names that mean something to Guildhall or fall together where case is not told apart.
 """
 
 from dataclasses import dataclass, field
@@ -14,6 +14,7 @@ from guildhall_fetcher.failure import FetchFailed
 
 RESERVED = ".orchestration"
 ENTRY_MAX_BYTES = 8 * 1024
+FOLDERS_DEEP_MAX_COUNT = 256  # trees are shared: a few objects can stand for a path of thousands, many times over
 SUBMODULE = b"160000"
 
 
@@ -32,10 +33,12 @@ class Listing:
     taken_bytes: int = 0  # what the history takes up already
     tells_case: bool = True
     files: int = 0
+    folders: int = 0
     content_bytes: int = 0
     submodules: list[str] = field(default_factory=list)
     submodules_count: int = 0
     _rest: bytes = b""
+    _above: list[bytes] = field(default_factory=list)  # the folders of the entry before
     _folded: dict[str, bytes] = field(default_factory=dict)
 
     def __call__(self, piece: bytes) -> None:
@@ -49,8 +52,10 @@ class Listing:
         about, _, path = entry.partition(b"\t")
         mode, _, _, size = about.split()
         self._name(path)
+        self._below(path.split(b"/")[:-1])
         if mode == SUBMODULE:
             self.submodules_count += 1
+            self._bounds()
             if len(self.submodules) < FETCH_SHOWN_PATHS_MAX_COUNT:
                 self.submodules.append(shown(path))
             return
@@ -59,11 +64,24 @@ class Listing:
         self._bounds()
 
     def _bounds(self) -> None:
-        if self.files > self.request.max_files:
-            raise FetchFailed("too_large", f"the commit has more than {self.request.max_files} files")
+        if self.folders > self.request.max_files:
+            raise FetchFailed("too_large", f"the commit has more than {self.request.max_files} folders")
+        if self.files + self.submodules_count > self.request.max_files:  # a submodule becomes a folder: it takes room
+            what = "files and submodules" if self.submodules_count else "files"
+            raise FetchFailed("too_large", f"the commit has more than {self.request.max_files} {what}")
         if self.taken_bytes + self.content_bytes > self.request.max_bytes:
             what = f"history and files are more than {self.request.max_bytes} bytes"
             raise FetchFailed("too_large", f"{what}; raise workspace.storage.size or lower workspace.git.depth")
+
+    def _below(self, folders: list[bytes]) -> None:
+        """Counts the folders that are new with this entry: git lists what is in one folder in a row."""
+        if len(folders) > FOLDERS_DEEP_MAX_COUNT:
+            raise FetchFailed("hostile", f"the repository has a path of more than {FOLDERS_DEEP_MAX_COUNT} folders")
+        pairs = zip(folders, self._above, strict=False)
+        self.folders += len(folders) - next(
+            (at for at, (one, other) in enumerate(pairs) if one != other), min(len(folders), len(self._above))
+        )
+        self._above = folders
 
     def _name(self, path: bytes) -> None:
         if path.split(b"/", 1)[0].decode("utf-8", "replace").casefold() == RESERVED:

@@ -28,6 +28,7 @@ def test_entries_may_be_cut_anywhere() -> None:
     ("entries", "outcome"),
     [
         (b"".join(_entry(f"f{i}") for i in range(11)), "too_large"),
+        (b"".join(_entry(f"s{i}", mode="160000") for i in range(11)), "too_large"),
         (_entry("f", 1_001), "too_large"),
         (_entry(".orchestration"), "hostile"),
         (_entry(".ORCHESTRATION/x"), "hostile"),
@@ -38,6 +39,7 @@ def test_a_bound_stops_it_at_once(entries: bytes, outcome: str) -> None:
     with pytest.raises(FetchFailed) as failed:
         Listing(REQUEST)(entries)
     assert failed.value.outcome == outcome
+    Listing(REQUEST)(b"".join(_entry(f"s{i}", mode="160000") for i in range(10)))  # control: so many are fine
     Listing(REQUEST)(_entry("src/.orchestration") + _entry(".orchestrations"))  # control: other names are fine
 
 
@@ -45,6 +47,23 @@ def test_the_history_counts_too() -> None:
     with pytest.raises(FetchFailed):
         Listing(REQUEST, taken_bytes=999)(_entry("f", 2))
     Listing(REQUEST, taken_bytes=998)(_entry("f", 2))
+
+
+def test_folders_are_counted_once_each_and_bounded() -> None:
+    """A pack holds one tree for all of them; a volume holds each."""
+    listing = Listing(REQUEST)
+    for path in ("a/b/x", "a/b/y", "a/c", "a/d/e/f", "g", "h/b/x"):
+        listing(_entry(path))
+    assert listing.folders == 6  # a, a/b, a/d, a/d/e, h, h/b
+    listing(_entry("i/1/2/3/x"))
+    with pytest.raises(FetchFailed, match="more than 10 folders"):
+        listing(_entry("j/x"))
+
+
+def test_a_path_of_very_many_folders_is_refused() -> None:
+    Listing(REQUEST.model_copy(update={"max_files": 1_000}))(_entry("a/" * 256 + "x"))
+    with pytest.raises(FetchFailed, match="256 folders"):
+        Listing(REQUEST.model_copy(update={"max_files": 1_000}))(_entry("a/" * 257 + "x"))
 
 
 @pytest.mark.parametrize(
