@@ -88,6 +88,8 @@ def take_failure(draft: Draft, call_id: str, error: ErrorInfo) -> None:
         stops.ask(draft, op, failed_with)
     elif error.kind == "interrupted":
         ending.cancel(draft, "")
+    elif invocation.watches:  # whoever it looked at goes on, and meets what concerns them both by itself
+        _gave_up(draft, op, error)
     else:
         ending.fail(draft, error)
 

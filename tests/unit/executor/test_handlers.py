@@ -168,6 +168,18 @@ def test_a_handler_that_fails_lets_the_run_go_on(bad: str) -> None:
     assert told.at_work("solo").wait is not None
 
 
+@pytest.mark.parametrize("kind", ["llm_unavailable", "budget_exhausted", "internal"])
+def test_a_handler_whose_model_fails_lets_the_run_go_on(kind: Any) -> None:
+    """Its model may be another provider's than everybody else's."""
+    told = in_circles(story()).fails(kind, role="watch")
+    assert (roles(told), told.state.ending) == (["solo"], None)
+    assert told.at_work("solo").wait is not None
+    assert told.of("role.finished")[-1].outcome == "error"
+    told.fails(kind, role="solo")
+    assert told.error is not None, "control: of the role at work the same failure ends the Run"
+    assert told.error.kind == kind
+
+
 def test_a_handler_s_steps_are_few() -> None:
     told = in_circles(story())
     for _ in range(limits.HANDLER_STEPS_DEFAULT_COUNT):
