@@ -22,7 +22,6 @@ from guildhall_executor.inputs import At, decode_at, encode_at
 
 EVENTS_FILE: Final = "events.jsonl"
 INPUTS_FILE: Final = "inputs.jsonl"
-_CHUNK_BYTES: Final = 256 * 1024
 
 
 def seq_of(line: bytes) -> int | None:

@@ -22,9 +22,7 @@ _PINS: Final = text("SELECT body FROM connection_pins WHERE connection = :connec
 _PIN: Final = text(
     "INSERT INTO connection_pins (connection, body) VALUES (:connection, :body) ON CONFLICT (connection) DO NOTHING"
 )
-_CALL: Final = text(
-    "SELECT request_sha256, state, owner, result FROM tool_calls WHERE run = :run AND call_id = :call_id"
-)
+_CALL: Final = text("SELECT request_sha256, result FROM tool_calls WHERE run = :run AND call_id = :call_id")
 _BEGIN: Final = text(
     "INSERT INTO tool_calls (run, call_id, request_sha256, role, tool, approval_id, state, owner, result, started_at)"
     " VALUES (:run, :call_id, :request_sha256, :role, :tool, :approval_id, 'started', :owner, '', :started_at)"
@@ -49,10 +47,9 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The same call id was seen before: with which request, by which gateway, and its result where there is one."""
+    """The same call id was seen before: with which request, and its result where there is one."""
 
     request_sha256: str
-    owner: str
     result: ExternalResult | None
 
 
@@ -144,7 +141,7 @@ class ToolStore:
 
 def _before(connection: Connection, call: CallRecord) -> Before | None:
     row = connection.execute(_CALL, {"run": call.run, "call_id": call.call_id}).first()
-    return None if row is None else Before(str(row.request_sha256), str(row.owner), _result(str(row.result)))
+    return None if row is None else Before(str(row.request_sha256), _result(str(row.result)))
 
 
 def _result(body: str) -> ExternalResult | None:

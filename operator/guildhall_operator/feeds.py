@@ -10,7 +10,6 @@ from guildhall_operator.runs import RunKey, name_of, uid_of
 from guildhall_operator.store import Store
 
 Put = Callable[[dict[str, Any]], set[RunKey]]
-Stale = Callable[[str, list[dict[str, Any]]], list[dict[str, Any]]]
 LookAt = Callable[[set[RunKey]], None]
 
 

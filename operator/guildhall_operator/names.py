@@ -4,7 +4,6 @@ import re
 from typing import Final
 
 SLUG_MAX_CHARS: Final = 14
-JOB_NAME_MAX_CHARS: Final = 63  # the Job controller copies it into a label
 
 
 def slug(run_name: str) -> str:

@@ -3,7 +3,7 @@
 Guards against one odd object stopping the watch for all others, and against memory growing with what pods carry.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -232,7 +232,3 @@ def claim_record(raw: Json) -> ClaimRecord:
         group_consent=mapping(meta.get("annotations")).get(CONSENT_ANNOTATION) == "allow",
         deleting=bool(meta.get("deletionTimestamp")),
     )
-
-
-def by_uid(pods: Iterable[PodRecord], uid: str | None) -> PodRecord | None:
-    return next((pod for pod in pods if pod.uid == uid), None) if uid else None

@@ -140,9 +140,6 @@ class Runs:
             rank=rank_of(run.priority, self._priorities),
         )
 
-    def key_of(self, uid: str) -> RunKey | None:
-        return self._key_by_uid.get(uid)
-
     def _keys(self, uid: str) -> set[RunKey]:
         key = self._key_by_uid.get(uid)
         return {key} if key else set()

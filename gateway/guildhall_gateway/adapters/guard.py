@@ -58,11 +58,6 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{host.rstrip('.').lower()}:{port}" if named else ""
 
 
-def host_of(url: str) -> str:
-    """The host of an address as a Secret's key `host` names it: with its port where the address has one."""
-    return urlsplit(url).netloc.lower()
-
-
 def api_server() -> tuple[Network, ...]:
     """The API server's address, where this process is told one."""
     try:

@@ -39,7 +39,7 @@ def test_a_run_of_the_same_name_is_another_run() -> None:
     store.frozen[kit.UID] = kit.frozen(kit.GUILD)
     store.put_run(raw(3, uid="another"))
     assert store.runs[KEY].uid == "another"
-    assert store.key_of(kit.UID) is None
+    assert store._key_by_uid == {"another": KEY}
     assert kit.UID not in store.frozen
     store.frozen["another"] = kit.frozen(kit.GUILD)
     store.put_run(raw(4, {"attempts": [{"number": 1}]}, uid="another"))
