@@ -6,6 +6,7 @@ into JSON. Two clocks are kept here: the interpreter's own, and a thread that en
 """
 
 import contextlib
+import decimal  # noqa: F401  values of the code may be of it: what is not imported by then cannot be, once confined
 import os
 import signal
 import sys

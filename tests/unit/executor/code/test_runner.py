@@ -73,6 +73,7 @@ async def test_nothing_is_left_of_an_earlier_call(bench: Bench) -> None:
         ("raise ValueError('mine')", "ValueError: mine"),
         ("read_file(1, 2, 3, 4)", "TypeError: read_file() takes 3 arguments"),
         ("read_file({1: 2})", "only str keys"),
+        ("import decimal\ndecimal.Decimal('1')", "Decimal is no JSON"),
         ("lambda_ = [float('nan')]\nlambda_", "no JSON"),
         ("{1: 2}", "only str keys"),
         ("b'x'", "bytes is no JSON"),
