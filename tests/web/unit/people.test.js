@@ -12,6 +12,7 @@ import {
 } from "../../../web/src/derive/people.js";
 import { columnsOf, cutRows, rowText } from "../../../web/src/derive/rows.js";
 import { readApprovals, readQuestions } from "../../../web/src/incoming-people.js";
+import { askAgain } from "../../../web/src/actions/people.js";
 import { askingRun } from "../../../web/dev/frames.js";
 
 const NOW = Date.parse("2026-01-05T14:00:00Z");
@@ -157,4 +158,17 @@ test("C2: any value where a question or an approval belongs is a bounded record 
   assert.deepEqual([read.arguments, read.bytes], [null, 0]);
   assert.deepEqual(readApprovals({ approvals: [{ approval: { ...approval, argumentsHash: "<b>" } }] }), []);
   assert.deepEqual(readQuestions({ questions: [{ question: { id: "../x" } }] }), []);
+});
+
+test("what waits is asked for again while the run goes on, and not for ever after it was cut off", () => {
+  const model = foldAll(askingRun("u"));
+  const asks = { questions: [], approvals: [], loading: 0, askedMs: 0 };
+  const asked = (summary) => {
+    const run = { model, summary };
+    return askAgain({ route: { runId: "team/r" }, session: { status: "in" }, nowMs: 60_000, asks, run }).length === 3;
+  };
+  assert.equal(model.waiting, 1);
+  assert.equal(asked({ awaiting: 0, phase: "Running" }), true);
+  assert.equal(asked({ awaiting: 0, phase: "Failed" }), false);
+  assert.equal(asked(null), false);
 });

@@ -6,6 +6,7 @@ import { cutRows } from "../derive/rows.js";
 import { focus, later, request, uniqueKey } from "../effects.js";
 import { readApprovals, readQuestions } from "../incoming-people.js";
 import { stringOf } from "../safe.js";
+import { isOver } from "../state.js";
 import { OpenModal } from "./acts.js";
 import { problemText, refusedOr } from "./session.js";
 
@@ -59,12 +60,14 @@ function heardModal(modal, events) {
   return closed === null ? modal : { ...modal, closed, busy: false, error: "" };
 }
 
-/** Once a second: asks again soon while run and gateway differ, and now and then while something waits. */
+/** Once a second: asks again soon while a run goes on and gateway and run differ, and now and then while something
+ * waits. A run that was cut off says for ever that something waits. */
 export function askAgain(state) {
   const { asks, run } = state;
   const known = asks.questions.length + asks.approvals.length;
   const sinceMs = state.nowMs - (asks.askedMs ?? 0);
-  const unclear = run.model.waiting !== known || run.summary?.awaiting !== known;
+  const goesOn = run.summary !== null && !isOver(state);
+  const unclear = goesOn && (run.model.waiting !== known || run.summary.awaiting !== known);
   const due = (unclear && sinceMs >= ASK_WHILE_UNCLEAR_MS) || (known > 0 && sinceMs >= ASK_WHILE_WAITING_MS);
   return due ? LoadAsks(state) : state;
 }
