@@ -12,6 +12,7 @@ import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Collection
+from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -95,40 +96,55 @@ def _call_of(request: httpx2.Request) -> str:
     return found if isinstance(found, str) else ""
 
 
+@dataclass(slots=True)
+class Fate:
+    """What became of a request: the answer's status (0: none), why there was none, and whether it certainly was not
+    taken: no connection was had, or the server refused it by its status."""
+
+    status: int = 0
+    failure: Exception | None = None
+    unsent: bool = False
+
+
 class GuardedTransport(httpx2.AsyncBaseTransport):
-    """HTTP to one origin. `last_status` is the last answer's (0: none), `unsent` the ids of tool calls that certainly
-    were not taken: no connection was had, or the server refused them by its status. `failure`: of the last request."""
+    """HTTP to one origin. Tool calls go side by side, so the fate of each is kept apart, by its id; "" is of the last
+    request that was no tool call."""
 
     def __init__(self, url: str, tls: ssl.SSLContext, forbidden: Collection[Network]) -> None:
         self._origin = origin_of(url)
         self._forbidden = forbidden
         self._inner = httpx2.AsyncHTTPTransport(verify=tls, trust_env=False)
-        self.last_status = 0
-        self.unsent: set[str] = set()
-        self.failure: Exception | None = None
+        self._fates: dict[str, Fate] = {}
+
+    def fate(self, call: str = "") -> Fate:
+        return self._fates.get(call) or Fate()
+
+    def forget(self, call: str) -> None:
+        self._fates.pop(call, None)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
         """Raises httpx2.ConnectError before anything is sent, ReadError after."""
+        fate = Fate()
+        if request.method != "GET":
+            self._fates[_call_of(request)] = fate
         try:
-            return await self._answer(request)
+            return await self._answer(request, fate)
         except Exception as error:
-            self.failure = error
+            fate.failure = error
             raise
 
-    async def _answer(self, request: httpx2.Request) -> httpx2.Response:
+    async def _answer(self, request: httpx2.Request, fate: Fate) -> httpx2.Response:
         if origin_of(str(request.url)) != self._origin:
             raise Forbidden("the server wanted the request sent elsewhere; it is not followed")
         if request.method == "GET":
             return httpx2.Response(405, request=request)  # no stream of the server's own: all there is comes as replies
-        call, self.last_status, self.failure = _call_of(request), 0, None
         try:
             response = await self._onward(request)
         except (httpx2.ConnectError, httpx2.ConnectTimeout):
-            self.unsent.add(call)
+            fate.unsent = True
             raise
-        self.last_status = response.status_code
-        if response.status_code in _NOT_TAKEN:
-            self.unsent.add(call)
+        fate.status = response.status_code
+        fate.unsent = response.status_code in _NOT_TAKEN
         if response.headers.get("content-encoding", "identity").lower() != "identity":
             await response.aclose()
             raise TooMuch("the server packs its answers, which was not asked for")

@@ -26,7 +26,7 @@ from mcp_types import (
     RequestParamsMeta,
 )
 
-from guildhall_gateway.adapters.guard import CALL_META, Forbidden, GuardedTransport, TooMuch
+from guildhall_gateway.adapters.guard import CALL_META, Fate, Forbidden, GuardedTransport, TooMuch
 from guildhall_gateway.adapters.listing import Found
 from guildhall_gateway.adapters.schema import shown_text
 from guildhall_gateway.adapters.target import Problem, Said, Target, Times
@@ -133,26 +133,28 @@ class Session:
                 )
             plain = self._without_token(result.model_dump(mode="json", by_alias=True))
         except Exception as error:
-            if isinstance(error, MCPError) and error.code not in _OURS and self._status == OK:
+            fate = self._fate(call_id)
+            if isinstance(error, MCPError) and error.code not in _OURS and fate.status == OK:
                 return Said([{"type": "text", "text": self._without_token(error.message)}], None, is_error=True)
-            unsent = self._transport is not None and call_id in self._transport.unsent
-            raise self._problem(error, taken=not unsent) from error
+            raise self._problem(error, fate, taken=not fate.unsent) from error
+        finally:
+            if self._transport is not None:
+                self._transport.forget(call_id)
         return Said(plain.get("content") or [], plain.get("structuredContent"), bool(plain.get("isError")))
 
-    @property
-    def _status(self) -> int:
-        return self._transport.last_status if self._transport else 0
+    def _fate(self, call: str = "") -> Fate:
+        return self._transport.fate(call) if self._transport else Fate()
 
     def _live(self) -> Client:
         if self._client is None:
             raise self._problem(self._failure or MCPError(0, "the session has ended"))
         return self._client
 
-    def _problem(self, error: BaseException, *, taken: bool = False) -> Problem:
+    def _problem(self, error: BaseException, fate: Fate | None = None, *, taken: bool = False) -> Problem:
         if isinstance(error, Problem):
             return error
-        failure = self._transport.failure if self._transport else None
-        reason, message = explained(error, failure or self._failure, self._status)
+        fate = fate or self._fate()
+        reason, message = explained(error, fate.failure or self._failure, fate.status)
         return Problem(reason, self._without_token(message), taken=taken)
 
     def _without_token(self, value: Any) -> Any:

@@ -137,6 +137,23 @@ async def test_a_server_that_says_no_did_not_take_the_call() -> None:
         assert caught.value.taken, "who answers 503 may have begun"
 
 
+async def test_calls_side_by_side_have_a_fate_each() -> None:
+    async with mcp_server() as server, opened(server) as session:
+        server.told.gate = asyncio.Event()
+        under_way = asyncio.create_task(session.call("c1", "publish", {"text": "x"}))
+        await kit.until(lambda: server.told.calls)
+        server.status = 401
+        with pytest.raises(Problem) as refused:
+            await session.call("c2", "publish", {"text": "y"})
+        assert (refused.value.reason, refused.value.taken) == ("Unauthorized", False)
+        with pytest.raises(Problem) as slow:
+            await under_way
+        assert (slow.value.reason, slow.value.taken) == ("Unreachable", True), "that refusal was the other call's"
+        server.told.gate.set()
+        assert session._transport is not None
+        assert set(session._transport._fates) <= {""}, "nothing is kept of calls that ended"
+
+
 async def test_the_server_s_own_error_is_its_answer() -> None:
     async with mcp_server() as server, opened(server) as session:
         assert (await session.call("c1", "no_such_tool", {})).is_error
