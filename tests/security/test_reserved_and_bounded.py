@@ -100,6 +100,38 @@ def test_nobody_but_the_operator_makes_a_job_that_looks_like_a_runs(rules: Fence
     assert done.returncode == 0, f"control: {done.stderr}"
 
 
+def test_nobody_gives_the_pod_of_a_waiting_job_to_another_run(rules: Fence) -> None:
+    """The labels of a template change while its Job is suspended; a queue that lets it go may add its own."""
+    editor = rules.user(POWERS)
+    job = built_job(rules, rules.run())
+    job["spec"]["suspend"] = True
+    assert rules.create(job, user=rules.account("operator")).returncode == 0, "control"
+    name = job["metadata"]["name"]
+
+    def relabelled(**labels: str | None) -> Any:
+        return rules.patch("job", name, {"spec": {"template": {"metadata": {"labels": labels}}}}, user=editor, dry=True)
+
+    added = relabelled(**{"kueue.x-k8s.io/podset": "main"})
+    assert added.returncode == 0, f"control: {added.stderr}"
+    for key in ("guildhall.dev/run", "guildhall.dev/attempt"):
+        assert job["spec"]["template"]["metadata"]["labels"][key]
+        for value in ("9", None):
+            assert denied(relabelled(**{key: value}), "belongs to one Run"), (key, value)
+    assert denied(relabelled(**{"guildhall.dev/fetch": "u"}), "belongs to one Run")
+
+
+def test_no_waiting_job_becomes_a_runs(rules: Fence) -> None:
+    editor = rules.user(POWERS)
+    pod = _plain_pod("x")
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod["spec"]}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "waiting"},
+           "spec": {"suspend": True, "template": template}}  # fmt: skip
+    assert rules.create(job, user=editor).returncode == 0, "control"
+    for key in ("guildhall.dev/run", "guildhall.dev/fetch"):
+        late = rules.patch("job", "waiting", {"spec": {"template": {"metadata": {"labels": {key: "u"}}}}}, user=editor)
+        assert denied(late, "belongs to one Run"), key
+
+
 def test_a_cron_job_or_deployment_is_no_way_around(rules: Fence) -> None:
     """Their pods are made by other controllers, which the label refuses."""
     pod = _plain_pod("replica", **{"guildhall.dev/run": "u"})
