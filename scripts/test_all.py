@@ -97,7 +97,15 @@ def cluster_stages() -> list[Stage]:
         cycle,
         Stage("images", [".venv/bin/python", "images/build.py", "--load"], 1500, vital=True),
         pytest_stage(
-            "cluster", *everywhere, "-m", "cluster and not alone", "--dist", "loadgroup", workers="5", seconds=2400
+            "cluster",
+            *everywhere,
+            "-m",
+            "cluster and not alone",
+            "--dist",
+            "loadfile",
+            "--no-loadscope-reorder",
+            workers="5",
+            seconds=2400,
         ),  # its tests wait more than they compute
         pytest_stage("cluster-alone", *everywhere, "-m", "cluster and alone", workers="0"),
     ]

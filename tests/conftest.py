@@ -23,13 +23,10 @@ SCENARIOS = (ROOT / "examples" / "scenarios", ROOT / "tests" / "e2e" / "scenario
 INSTALL_LOCK = Path("/tmp/guildhall-tests-install.lock")  # shared by every worker of every run
 
 
-@pytest.hookimpl(tryfirst=True)  # before xdist reads the marks
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """With `--dist loadgroup` a file stays on one worker, for it shares fixtures; slow files begin first."""
-    for item in items:
-        if item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(str(item.path.relative_to(ROOT))))
-    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
+    """Slow files begin first, so that none is left over at the end on one worker alone."""
+    slow = {item.path for item in items if item.get_closest_marker("slow") is not None}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 @contextlib.contextmanager

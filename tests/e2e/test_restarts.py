@@ -13,10 +13,6 @@ from support.installation import Installation, condition, one_role_guild, run_ma
 from support.processes import process_of, wait_ready
 
 pytestmark = pytest.mark.cluster
-COMPONENTS = [
-    pytest.param(name, marks=pytest.mark.xdist_group(f"kill-{name}")) for name in ("operator", "gateway", "api")
-]
-
 POINTS = {
     "created": lambda run, _events: True,
     "accepted": lambda run, _events: condition(run, "Accepted").get("status") == "True",
@@ -52,7 +48,7 @@ def journal_events(here: Installation, name: str) -> list[dict[str, Any]]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("point", POINTS)
-@pytest.mark.parametrize("component", COMPONENTS)
+@pytest.mark.parametrize("component", ["operator", "gateway", "api"])
 def test_killed(own_installation: Installation, component: str, point: str) -> None:
     installation = own_installation
     name = f"kill-{component}-{point}"
