@@ -170,23 +170,37 @@ async def delete(kube: Kube, store: Store, run: RunView, act: Deletion) -> None:
         store.claim_deleting(act.namespace, act.name)
 
 
-def event_of(run: RunView, note: Note, now: datetime) -> dict[str, Any]:
-    """The Kubernetes Event of a note; its name says what it is about, so that it is made once."""
-    about = hashlib.sha256(f"{run.uid}/{note.attempt}/{note.reason}".encode()).hexdigest()[:16]
+@dataclass(frozen=True, slots=True)
+class Said:
+    """An Event about an object of ours. `about` is all that makes it another Event than those before."""
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str
+    about: str
+    reason: str
+    message: str
+    warning: bool
+
+
+def event_of(said: Said, now: datetime) -> dict[str, Any]:
+    """The Kubernetes Event; its name says what it is about, so that it is made once."""
+    about = hashlib.sha256(f"{said.uid}/{said.about}".encode()).hexdigest()[:16]
     return {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": f"{run.name[:200]}.{about}", "namespace": run.namespace},
+        "metadata": {"name": f"{said.name[:200].rstrip('-.')}.{about}", "namespace": said.namespace},
         "involvedObject": {
             "apiVersion": API_VERSION,
-            "kind": "Run",
-            "name": run.name,
-            "namespace": run.namespace,
-            "uid": run.uid,
+            "kind": said.kind,
+            "name": said.name,
+            "namespace": said.namespace,
+            "uid": said.uid,
         },
-        "type": "Warning" if note.warning else "Normal",
-        "reason": note.reason,
-        "message": note.message[:NOTE_MAX_CHARS],
+        "type": "Warning" if said.warning else "Normal",
+        "reason": said.reason,
+        "message": said.message[:NOTE_MAX_CHARS],
         "firstTimestamp": stamp(now),
         "lastTimestamp": stamp(now),
         "count": 1,
@@ -196,13 +210,18 @@ def event_of(run: RunView, note: Note, now: datetime) -> dict[str, Any]:
     }
 
 
-async def post_note(kube: Kube, run: RunView, note: Note, now: datetime) -> None:
-    """Posts an Event; one that cannot be posted is logged and the Run goes on."""
+async def post(kube: Kube, said: Said, now: datetime) -> None:
+    """Posts an Event; one that cannot be posted is logged, and work goes on."""
     try:
-        await kube.call("POST", f"/api/v1/namespaces/{run.namespace}/events", event_of(run, note, now))
+        await kube.call("POST", f"/api/v1/namespaces/{said.namespace}/events", event_of(said, now))
     except KubeError as error:
         if error.code != 409:
-            logger.warning("event %s of Run %s/%s: %s", note.reason, run.namespace, run.name, error)
+            logger.warning("event %s of %s %s/%s: %s", said.reason, said.kind, said.namespace, said.name, error)
+
+
+def said_of(run: RunView, note: Note) -> Said:
+    about = f"{note.attempt}/{note.reason}"
+    return Said("Run", run.namespace, run.name, run.uid, about, note.reason, note.message, note.warning)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,4 +244,4 @@ async def apply(hands: Hands, run: RunView, plan: Plan, now: datetime) -> None:
     for act in plan.deletions:
         await delete(kube, store, run, act)
     for note in plan.notes:
-        await post_note(kube, run, note, now)
+        await post(kube, said_of(run, note), now)

@@ -1,20 +1,16 @@
 """Does what a schedule's plan says: the Run first, then the status that says so; a crash in between finds it there."""
 
-import hashlib
-import logging
 from datetime import datetime
 from typing import Any, Final
 
-from guildhall_operator.apply import FIELD_MANAGER, NOTE_MAX_CHARS, collection
+from guildhall_operator.apply import FIELD_MANAGER, Said, collection, post
 from guildhall_operator.client import APPLY, MERGE, Kube, KubeError
 from guildhall_operator.manifests.owner import API_VERSION
 from guildhall_operator.records import Json, items, mapping
 from guildhall_operator.schedule import SchedulePlan, ScheduleView
-from guildhall_operator.status import stamp
 
 _REFUSALS: Final = frozenset({400, 403, 422})
 _GOOD_NEWS: Final = frozenset({"Scheduled"})
-logger = logging.getLogger(__name__)
 
 
 class RunRefused(Exception):  # noqa: N818  reads as what it says
@@ -69,37 +65,8 @@ async def _unless_gone(kube: Kube, method: str, path: str, body: dict[str, Any],
             raise
 
 
-def event_of(view: ScheduleView, note: tuple[str, str], now: datetime) -> dict[str, Any]:
-    """The Kubernetes Event of a note; its name says what it is about, so that it is made once."""
-    reason, message = note
-    about = hashlib.sha256(f"{view.uid}/{reason}/{message}".encode()).hexdigest()[:16]
-    return {
-        "apiVersion": "v1",
-        "kind": "Event",
-        "metadata": {"name": f"{view.name[:200]}.{about}", "namespace": view.namespace},
-        "involvedObject": {
-            "apiVersion": API_VERSION,
-            "kind": "RunSchedule",
-            "name": view.name,
-            "namespace": view.namespace,
-            "uid": view.uid,
-        },
-        "type": "Normal" if reason in _GOOD_NEWS else "Warning",
-        "reason": reason,
-        "message": message[:NOTE_MAX_CHARS],
-        "firstTimestamp": stamp(now),
-        "lastTimestamp": stamp(now),
-        "count": 1,
-        "source": {"component": FIELD_MANAGER},
-        "reportingComponent": "guildhall.dev/operator",
-        "reportingInstance": FIELD_MANAGER,
-    }
-
-
 async def post_note(kube: Kube, view: ScheduleView, note: tuple[str, str], now: datetime) -> None:
-    """Posts an Event; one that cannot be posted is logged and the schedule goes on."""
-    try:
-        await kube.call("POST", f"/api/v1/namespaces/{view.namespace}/events", event_of(view, note, now))
-    except KubeError as error:
-        if error.code != 409:
-            logger.warning("event %s of RunSchedule %s/%s: %s", note[0], view.namespace, view.name, error)
+    """Posts an Event about a schedule; one that cannot be posted is logged and the schedule goes on."""
+    reason, message = note
+    about, is_warning = f"{reason}/{message}", reason not in _GOOD_NEWS
+    await post(kube, Said("RunSchedule", view.namespace, view.name, view.uid, about, reason, message, is_warning), now)

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 from guildhall_operator.actions import Deletion, EndPod, Note, Plan
-from guildhall_operator.apply import CreateRefused, Hands, SnapshotDiffers, apply, collection, event_of
+from guildhall_operator.apply import CreateRefused, Hands, SnapshotDiffers, apply, collection, event_of, said_of
 from guildhall_operator.client import KubeError
 from guildhall_operator.plan import plan
 from guildhall_operator.store import Store
@@ -183,12 +183,13 @@ async def test_a_snapshot_that_cannot_be_read_is_a_refusal(content: object) -> N
 
 def test_the_same_note_has_the_same_name_and_a_legal_one() -> None:
     note = Note("Evicted", "m" * 5_000, warning=True, attempt=1)
-    long = kit.run(name="x" * 253)
-    one, two = event_of(long, note, kit.START), event_of(long, note, kit.at(60))
+    long = kit.run(name="x" * 199 + "-" + "x" * 53)
+    one, two = event_of(said_of(long, note), kit.START), event_of(said_of(long, note), kit.at(60))
     assert one["metadata"]["name"] == two["metadata"]["name"]
     assert len(one["metadata"]["name"]) <= 253
+    assert "-." not in one["metadata"]["name"], "each part of a name ends in a letter or digit"
     assert len(one["message"]) <= 1_000
-    again = event_of(long, Note("Evicted", "m", warning=True, attempt=2), kit.START)
+    again = event_of(said_of(long, Note("Evicted", "m", warning=True, attempt=2)), kit.START)
     assert again["metadata"]["name"] != one["metadata"]["name"]
 
 
