@@ -34,6 +34,9 @@ def ask(draft: Draft, op: OpId) -> None:
     """One more step of a role, if the budgets allow it."""
     if stops.holds(draft, op) or handlers.holds(draft, op) or not budget.take_step(draft, op):
         return
+    if handlers.holds(draft, op):  # this very step woke one: it is taken once that has looked
+        budget.give_back_step(draft, op)
+        return
     people.hand_over(draft, op)
     compaction.keep_within_bounds(draft, op)
     call(draft, op, draft.next_call_id())

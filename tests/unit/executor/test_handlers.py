@@ -93,10 +93,13 @@ def test_news_between_failures_is_not_stuck() -> None:
 
 def test_a_budget_that_runs_out_wakes_its_handler() -> None:
     told = story("budget", budget={"steps": 10, "seconds": 600})
-    for number in range(8):
+    for number in range(7):
         told.reply("", call("read_file", {"path": f"f-{number}"}), role="solo").result(str(number))
-    assert "watch" in roles(told)
-    assert told.of("budget.warned")
+    assert roles(told) == ["solo", "watch"]
+    assert (told.at_work("solo").wait, told.state.steps) == (None, 8), "seven, and the handler's own: it waits with its"
+    told.reply("go on", role="watch")
+    assert told.at_work("solo").wait is not None
+    assert (told.state.steps, len(told.of("budget.warned"))) == (9, 1)
 
 
 def test_a_role_that_gives_up_wakes_the_handler_of_errors_for_its_caller() -> None:
