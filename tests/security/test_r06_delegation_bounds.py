@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 from guildhall_contracts import limits
+from guildhall_contracts.guild import GuildSpec
+from pydantic import ValidationError
 from support.executor_loop import Story, call
 from support.executor_run import role, snapshot
 
@@ -43,6 +45,27 @@ def test_a_loop_of_roles_meets_a_limit_that_is_named(width: int, limit: str) -> 
     assert len(story.of("model.started")) == 400
     assert story.error is not None
     assert story.error.kind == "budget_exhausted"
+
+
+def test_a_thousand_levels_are_asked_for_and_six_are_had() -> None:
+    """Each role passes everything on, a thousand times over; the deepest is told by what it was stopped."""
+    story = run(1_000, 1)
+    deepest = max(state.roles[op].depth for state, _, _ in story.marks for op in state.roles)
+    assert deepest == limits.DELEGATION_MAX_DEPTH
+    assert len(story.of("model.started")) == 1_000
+    refused = [event for event in story.of("tool.finished") if "DELEGATION_MAX_DEPTH" in event.output]
+    assert len(refused) > 900
+    assert {event.error_code for event in refused} == {"delegation_refused"}
+
+
+def test_a_chain_of_a_thousand_roles_is_no_guild() -> None:
+    def chain(count: int) -> dict[str, Any]:
+        roles = [role(f"r{n}", [], [f"r{n + 1}"]) for n in range(count - 1)] + [role(f"r{count - 1}", [])]
+        return {"entryRole": "r0", "roles": roles, "models": {"main": "scripted:test"}}
+
+    with pytest.raises(ValidationError, match="roles"):
+        GuildSpec.model_validate(chain(1_000))
+    assert GuildSpec.model_validate(chain(limits.ROLES_MAX_COUNT)).roles[-1].name == "r15"
 
 
 def test_a_role_cannot_delegate_to_itself_and_can_to_another() -> None:
