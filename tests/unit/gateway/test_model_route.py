@@ -86,7 +86,9 @@ async def test_a_caller_that_leaves_finds_its_reply_later(tmp_path: Path) -> Non
         async with served.client() as client:
             with pytest.raises(httpx.ReadTimeout):
                 await client.post("/v1/model", json=kit.request(), timeout=httpx.Timeout(5, read=0.15))
-        await asyncio.sleep(0.6)
+        async with asyncio.timeout(5):
+            while [row.state for row in await served.gateway.ledger.calls("run-1")] != ["settled"]:  # noqa: ASYNC110
+                await asyncio.sleep(0.01)
         reply = (await served.model(kit.request()))[-1]["reply"]
         assert (reply["text"], reply["replayed"]) == ("late", True)
 
