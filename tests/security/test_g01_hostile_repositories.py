@@ -188,3 +188,36 @@ def test_names_that_fall_together_are_two_files_where_case_counts(pod: Pod, serv
     made.files({"xt_MARK.c": b"upper\n", "xt_mark.c": b"lower\n"})
     assert pod.fetch(served.git("case.git")).outcome == "fetched"
     assert {path.read_text() for path in pod.tree.glob("xt_*")} == {"upper\n", "lower\n"}
+
+
+def test_submodules_and_folders_are_counted_as_files_are(pod: Pod, served: Servers) -> None:
+    """Each becomes a folder on the volume, and none has bytes that would count."""
+    made = repository(served.root, "modules.git")
+    node = made.tree(*(("160000", f"m{i}".encode(), "1" * 40) for i in range(10)))
+    for _ in range(4):
+        node = made.tree(*(("40000", f"d{i}".encode(), node) for i in range(10)))
+    made.commit(node)
+    message = pod.fetch(served.git("modules.git"), maxFiles=5_000)
+    assert (message.outcome, "more than 5000" in message.message) == ("too_large", True), message
+    assert pod.left_nothing()
+
+    made = repository(served.root, "folders.git")
+    chain = made.tree(("100644", b"f", made.blob(b"x")))
+    for _ in range(40):
+        chain = made.tree(("40000", b"d", chain))
+    made.commit(made.tree(*(("40000", f"t{i:02}".encode(), chain) for i in range(40))))
+    message = pod.fetch(served.git("folders.git"), maxFiles=1_000)
+    assert (message.outcome, "1000 folders" in message.message) == ("too_large", True), message
+    assert pod.left_nothing()
+    assert pod.fetch(served.git("folders.git"), maxFiles=2_000).outcome == "fetched", "control: so many are fine"
+
+
+def test_a_path_of_thousands_of_folders_is_refused(pod: Pod, served: Servers) -> None:
+    made = repository(served.root, "deep.git")
+    chain = made.tree(("100644", b"f", made.blob(b"x")))
+    for _ in range(1_500):
+        chain = made.tree(("40000", b"d", chain))
+    made.commit(chain)
+    message = pod.fetch(served.git("deep.git"))
+    assert (message.outcome, "256 folders" in message.message) == ("hostile", True), message
+    assert pod.left_nothing()
