@@ -9,7 +9,8 @@ export const ATTR_MAX_CHARS = 512;
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
 const JOINED_EMOJI = /(?<=\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}\ufe0f]?)\u200d(?=\p{Extended_Pictographic})/u;
 const HIDDEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u2028\u2029\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u{e0100}-\u{e01ef}]|\p{Cf}/gu;
+  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u2028\u2029\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]|\p{Cf}/gu;
+const PICTURE_BEFORE = /[\p{Extended_Pictographic}\u{1f3fb}-\u{1f3ff}]$/u;
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 const escapeOf = (char) => `\\u{${char.codePointAt(0).toString(16)}}`;
@@ -39,8 +40,17 @@ const isHighSurrogate = (unit) => unit >= 0xd800 && unit <= 0xdbff;
 /** Hidden, direction-changing and control characters written as \u{…}; newline and tab stay. */
 export function reveal(value) {
   const whole = stringOf(value).replace(LONE_SURROGATE, "\ufffd");
-  return whole.replace(HIDDEN, (char, at) => (char === "\u200d" && joinsEmoji(whole, at) ? char : escapeOf(char)));
+  return whole.replace(HIDDEN, (char, at) => (ofEmoji(char, whole, at) ? char : escapeOf(char)));
 }
+
+function ofEmoji(char, whole, at) {
+  if (char === "\u200d") return joinsEmoji(whole, at);
+  return (char === "\ufe0f" || char === "\ufe0e") && showsEmoji(whole, at);
+}
+
+/** A picture, or the keycap around a digit; behind anything else a selector only hides data. */
+const showsEmoji = (whole, at) =>
+  PICTURE_BEFORE.test(whole.slice(Math.max(0, at - 2), at)) || whole[at + 1] === "\u20e3";
 
 function joinsEmoji(whole, at) {
   const around = whole.slice(Math.max(0, at - 4), at + 3);

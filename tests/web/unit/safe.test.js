@@ -53,6 +53,9 @@ test("hidden characters are written out, ordinary ones are not", () => {
   assert.equal(reveal("a\u202eb\u200bc\ud800d\u0000"), "a\\u{202e}b\\u{200b}c\ufffdd\\u{0}");
   assert.equal(reveal("grüße 日本 עברית 👩‍💻 ✔️ a\n\tb"), "grüße 日本 עברית 👩‍💻 ✔️ a\n\tb");
   assert.equal(reveal("\u{e0041}"), "\\u{e0041}");
+  assert.equal(reveal("a\ufe00b\ufe0f \u2800"), "a\\u{fe00}b\\u{fe0f} \\u{2800}");
+  assert.equal(reveal("✔\ufe0f 1\ufe0f\u20e3 👍🏽\ufe0f"), "✔\ufe0f 1\ufe0f\u20e3 👍🏽\ufe0f");
+  assert.equal(reveal("✔\ufe0f\ufe0f"), "✔\ufe0f\\u{fe0f}", "one selector shows a picture, a second one hides data");
   assert.ok(hasHidden("a\u200db") && !hasHidden("ab"));
   assert.equal(attr("a\nb\tc"), "a b c");
 });
