@@ -4,7 +4,7 @@ A token is never shorter than one UTF-8 byte of what is sent, so bytes bound pro
 tokenizer and whatever text a workspace put into the prompt.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from guildhall_contracts import limits
@@ -151,9 +151,17 @@ class Grant:
         }
         return self.frozen.model_copy(update=raised)
 
+    def _gains(self, limit: str) -> bool:
+        """Whether one more raise raises this limit: not steps, not a limit of nothing, not one at its bound."""
+        more = replace(self, raises=self.raises + 1).budget
+        return {
+            "cost": more.cost_micro_usd != self.budget.cost_micro_usd,
+            "tokens": more.tokens != self.budget.tokens,
+        }.get(limit, False)
+
     def stop(self, scope: Scope, over: Over) -> dict[str, str]:
         """The detail of a refusal: `soft` where a person's answer can raise the Run's own limit, and by how much."""
-        own = scope.key.startswith("run:") and over.limit in ("cost", "tokens")
+        own = scope.key.startswith("run:") and self._gains(over.limit)
         if not own or not self.attended or self.raises >= limits.BUDGET_RAISES_MAX_COUNT:
             return {"stop": "hard", "limit": over.limit}
         cost, tokens = self.frozen.cost_micro_usd, self.frozen.tokens

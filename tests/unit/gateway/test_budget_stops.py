@@ -129,7 +129,12 @@ def test_raises_are_bounded_in_number_and_in_size() -> None:
     last = Grant(budget, limits.BUDGET_RAISES_MAX_COUNT, attended=True)
     assert last.budget == Budget(cost_micro_usd=limits.BUDGET_COST_MAX_MICRO_USD, tokens=90, steps=3, seconds=60)
     assert last.stop(own, over)["stop"] == "hard"
-    assert Grant(budget, limits.BUDGET_RAISES_MAX_COUNT - 1, attended=True).stop(own, over)["stop"] == "soft"
+    before = Grant(budget, limits.BUDGET_RAISES_MAX_COUNT - 1, attended=True)
+    assert before.stop(own, Over("tokens", ""))["stop"] == "soft"
+    assert before.stop(own, over)["stop"] == "hard", "nobody is asked for a yes that would raise nothing: at its bound"
+    assert Grant(budget, attended=True).stop(own, over)["stop"] == "soft", "control"
+    nothing = Grant(Budget(cost_micro_usd=0, tokens=10), attended=True)
+    assert nothing.stop(own, over)["stop"] == "hard", "nor one that raises nothing by nothing"
     assert Grant(budget, attended=True).stop(Scope("ns:n:d", "x"), over)["stop"] == "hard"
     assert Grant(budget, attended=True).stop(own, Over("price", ""))["stop"] == "hard"
     assert Grant(Budget(), attended=True).budget == Budget()
