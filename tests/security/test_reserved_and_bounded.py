@@ -438,7 +438,7 @@ def test_of_a_run_pod_the_operator_lowers_the_deadline_only(rules: Fence, run_po
 
 def test_no_shell_in_a_run_pod(rules: Fence, stored: dict[str, Any]) -> None:
     """The policy knows a run pod by its name, which is the Job's and five letters more."""
-    shell = {"apiGroups": [""], "resources": ["pods", "pods/exec", "pods/attach", "pods/portforward"]}
+    shell = {"apiGroups": [""], "resources": ["pods", "pods/exec", "pods/attach", "pods/portforward", "pods/proxy"]}
     editor = rules.user({**shell, "verbs": ["get", "create"]})
     like_a_runs = f"{built_job(rules, stored)['metadata']['name']}-x7k2p"
     for name in (like_a_runs, "plain-shell"):
@@ -459,5 +459,11 @@ def test_no_shell_in_a_run_pod(rules: Fence, stored: dict[str, Any]) -> None:
         refused = rules.attempt(*words, user=editor)
         assert denied(refused, "administer"), (words, refused.stderr)
         assert "here" not in refused.stdout
+    for before, after in (("", ""), ("", ":8080"), ("https:", ":8443")):
+        reach = f"/api/v1/namespaces/{rules.runs}/pods/{before}{{}}{after}/proxy/"
+        refused = rules.attempt("get", "--raw", reach.format(like_a_runs), user=editor)
+        assert denied(refused, "administer"), (reach, refused.stderr)
+        silence = rules.attempt("get", "--raw", reach.format("plain-shell"), user=editor)
+        assert "administer" not in silence.stderr, f"control: nobody listens there, which is another answer; {silence}"
     said = rules.attempt("exec", like_a_runs, "--", "echo", "here")
     assert said.stdout.strip() == "here", f"an administrator may: {said.stderr}"
