@@ -59,9 +59,15 @@ def spec_problem(spec: RunSpec, config: Config) -> str:
     if spec.priority is not None and spec.priority not in config.priorities:
         allowed = ", ".join(config.priorities) or "none"
         return f"spec.priority '{spec.priority}' is not allowed here (allowed: {allowed})"
+    return _delivery_problem(spec) or workspace_problem(spec, config)
+
+
+def _delivery_problem(spec: RunSpec) -> str:
     if spec.private and spec.deliver != "none":
         return "a private Run keeps nothing; set spec.deliver to none"
-    return workspace_problem(spec, config)
+    if spec.deliver == "branch":
+        return "spec.deliver 'branch' needs a publisher, which is not there yet; use patch, and push it yourself"
+    return ""
 
 
 def parse_guild(raw: object) -> GuildSpec | Refusal:

@@ -14,7 +14,7 @@ COST = """\
 Guildhall demo: an agent team repairs a broken Python package inside your Kubernetes, cut off from the network.
   The model is scripted (no provider is called); everything else is real. What it takes:
   cluster  {cluster}
-  images   7 small images, about 3 minutes the first time, 1 GB of disk
+  images   8 images, about 3 minutes the first time, 1 GB of disk
   run      under a minute; the cluster uses about 2 GiB of memory while it is up
 """
 

@@ -47,13 +47,16 @@ WAIT = ("--namespace", CONTROL, "--create-namespace", "--wait", "--timeout", "18
 
 
 def crds(cluster: "Cluster", state: State) -> None:
-    """Installs the CRDs, unless somebody else's release has: those are used as they are."""
+    """Installs the CRDs, unless somebody else's release has: those are used as they are.
+
+    What was there before is never the demo's to delete, whichever release owns it: everybody's Runs would go with it.
+    """
     owner = "jsonpath={.metadata.annotations.meta\\.helm\\.sh/release-namespace}"
     found = cluster.kubectl("get", "crd", "runs.guildhall.dev", "--ignore-not-found", "--output", owner)
     if found and found != CONTROL:
         say(f"  the CRDs are there already (a release in namespace {found} owns them) and are used as they are")
         return
-    state.crds = True
+    state.crds = state.crds or not found
     state.save()
     chart = str(ROOT / "charts" / "guildhall-crds")
     run("helm", "upgrade", "--install", f"{RELEASE}-crds", chart, *WAIT, environment=cluster.environment)

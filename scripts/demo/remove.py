@@ -16,7 +16,7 @@ def _cluster(state: State) -> Cluster | None:
     return {"kind": Kind, "embedded": Embedded}[state.cluster](state) if state.cluster else None
 
 
-CRDS = ("runs.guildhall.dev", "guilds.guildhall.dev", "interventions.guildhall.dev")
+CRDS = tuple(f"{path.stem}.guildhall.dev" for path in sorted((ROOT / "crds").glob("*.yaml")))
 
 
 def _uninstall(cluster: Cluster, state: State) -> None:
@@ -25,14 +25,23 @@ def _uninstall(cluster: Cluster, state: State) -> None:
     steps: list[tuple[str, ...]] = [
         ("kubectl", "delete", "namespace", RUNS, "--ignore-not-found", "--timeout=120s"),
         ("helm", "uninstall", RELEASE, "--namespace", CONTROL, "--ignore-not-found", "--wait"),
-        ("helm", "uninstall", f"{RELEASE}-crds", "--namespace", CONTROL, "--ignore-not-found", "--wait"),
-        ("kubectl", "delete", "namespace", CONTROL, "--ignore-not-found", "--timeout=120s"),
     ]
     if state.crds:
-        steps.append(("kubectl", "delete", "crd", *CRDS, "--ignore-not-found", "--timeout=120s"))
+        steps += [
+            ("helm", "uninstall", f"{RELEASE}-crds", "--namespace", CONTROL, "--ignore-not-found", "--wait"),
+            ("kubectl", "delete", "crd", *CRDS, "--ignore-not-found", "--timeout=120s"),
+        ]
     for step in steps:
-        run(*step, environment=cluster.environment)
-        say(f"  removed: {' '.join(step[1:3])}")
+        _do(cluster, *step)
+    if run("helm", "list", "--namespace", CONTROL, "--short", environment=cluster.environment).strip():
+        say(f"  kept: namespace {CONTROL}, where another release lives")
+    else:
+        _do(cluster, "kubectl", "delete", "namespace", CONTROL, "--ignore-not-found", "--timeout=120s")
+
+
+def _do(cluster: Cluster, *step: str) -> None:
+    run(*step, environment=cluster.environment)
+    say(f"  done: {' '.join(step[:4])}")
 
 
 def everything(state: State) -> int:
