@@ -12,7 +12,7 @@ from support.cluster_fixture import cluster
 from support.operator_process import SHORT_WAITS, OperatorProcess, condition, installed
 
 __all__ = ["cluster"]
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 UNREACHABLE_IMAGE = "127.0.0.1:9/nothing:1"
 PATIENT = {**SHORT_WAITS, "guildSeconds": 300, "imagePullSeconds": 300, "mountSeconds": 300, "cancelGraceSeconds": 2}
 KEPT = {"storage": {"size": "16Mi"}}

@@ -14,7 +14,7 @@ from support.cluster_fixture import cluster
 from support.operator_process import OperatorProcess, condition, free_port, installed
 
 __all__ = ["cluster"]
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from support.cluster_fixture import cluster
 from support.operator_process import DONE, GUILD, OperatorProcess, condition, installed
 
 __all__ = ["cluster"]
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 UNREACHABLE_IMAGE = "127.0.0.1:9/nothing:1"
 
 

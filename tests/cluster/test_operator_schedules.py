@@ -13,7 +13,7 @@ from support.cluster_fixture import cluster
 from support.operator_process import GUILD, SHORT_WAITS, OperatorProcess, condition, installed
 
 __all__ = ["cluster"]
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 
 def schedule(name: str, task: str, times: str = "* * * * *", **spec: Any) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from support.installation import Installation, archive_map, condition, one_role_guild, run_manifest
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 TALLY = one_role_guild("tally", "run_shell")
 SEEDED = {"archive": {"configMap": "seed"}}

@@ -14,7 +14,7 @@ import pytest
 from guildhall_contracts import limits
 from support.installation import Installation, archive_map, condition, one_role_guild, run_manifest
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 AT_ONCE = one_role_guild("finish-at-once")
 SLOW = one_role_guild("slow", "write_file", "run_shell")

@@ -11,7 +11,7 @@ from support.installation import Installation, condition
 from support.people import answer, decision, effect_of, intervention, may_approve, start, states, told, waits
 from support.processes import process_of, wait_ready
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 
 def test_a_person_answers_and_approves_through_the_api(installation: Installation) -> None:

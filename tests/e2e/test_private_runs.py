@@ -7,7 +7,7 @@ import pytest
 from support.cluster import eventually
 from support.installation import Installation, condition, one_role_guild, run_manifest
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
 KINDS = ("pods", "jobs", "configmaps", "persistentvolumeclaims")
 RETAIN_SECONDS = 60  # the shortest there is

@@ -12,7 +12,7 @@ import pytest
 from support.installation import Installation, condition, one_role_guild, run_manifest
 from support.processes import process_of, wait_ready
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 POINTS = {
     "created": lambda run, _events: True,
     "accepted": lambda run, _events: condition(run, "Accepted").get("status") == "True",
