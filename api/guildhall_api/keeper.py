@@ -54,6 +54,7 @@ class Keeper:
         self._clock = clock
         self._followers: dict[str, asyncio.Task[None]] = {}
         self._early_pods: dict[tuple[str, str], dict[str, Resource]] = {}  # by namespace and uid of the Run
+        self._awaited: dict[str, asyncio.Event] = {}  # by uid, while someone waits until the Run is known
         self.runs: dict[str, LiveRun] = {}
         self.guilds: dict[tuple[str, str], Resource] = {}
         self.synced: set[tuple[str, str]] = set()
@@ -67,6 +68,21 @@ class Keeper:
     def by_name(self, namespace: str, name: str) -> LiveRun | None:
         """The Run of that name that exists now."""
         return next((run for run in self.runs.values() if run.name == name and run.namespace == namespace), None)
+
+    async def known(self, uid: str, seconds: float) -> bool:
+        """Wait until the watch has brought the Run and its row is stored, at most `seconds`; whether it has."""
+        if uid in self.runs:
+            return True
+        event = self._awaited.setdefault(uid, asyncio.Event())
+        try:
+            async with asyncio.timeout(seconds):
+                await event.wait()
+        except TimeoutError:
+            log.warning("Run %s is created, but the watch has not brought it after %.1f s", uid, seconds)
+            return False
+        finally:
+            self._awaited.pop(uid, None)
+        return True
 
     async def run(self) -> None:
         """For ever: take changes as they come; expire what is over; tell what is booked."""
@@ -193,6 +209,8 @@ class Keeper:
         assert stored is not None  # noqa: S101
         run = self.runs[facts.uid] = LiveRun(resource, stored)
         run.pods = self._early_pods.pop((facts.namespace, facts.uid), {})
+        if facts.uid in self._awaited:
+            self._awaited[facts.uid].set()
         if run.sealed:
             kept = await self._history.snapshot_run(stored.key) or {}
             run.run_wire = {"summary": kept.get("summary", "")}

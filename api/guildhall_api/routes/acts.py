@@ -3,7 +3,7 @@
 Guards against the api being anyone's deputy: its own account may do more than the caller.
 """
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import yaml
 from fastapi import APIRouter, Query, Request, Response
@@ -21,6 +21,8 @@ from guildhall_api.services import find_running, named, services_of
 from guildhall_api.source import Act
 
 router = APIRouter(tags=["acts"])
+
+KNOWN_WAIT_MAX_SECONDS: Final = 2.0
 
 
 class Nothing(Record):
@@ -77,6 +79,8 @@ async def create_run(
         raise from_cluster(error, f"the new Run in {body.namespace}") from error
     if dry_run:
         response.status_code = 200
+    else:  # so that whoever asks for the Run next is not told that there is none
+        await services.keeper.known(made["metadata"]["uid"], KNOWN_WAIT_MAX_SECONDS)
     return CreatedRun(
         id=run_id_of(body.namespace, made["metadata"]["name"]), uid=None if dry_run else made["metadata"]["uid"],
         manifest=yaml.safe_dump(manifest, sort_keys=False, allow_unicode=True, width=120), warnings=warnings[:20],

@@ -1,6 +1,7 @@
 """Every route by HTTP: what it answers, what it refuses, and what the cluster was asked on the way."""
 
-import hashlib  # noqa: I001
+import asyncio  # noqa: I001
+import hashlib
 import json
 import tomllib
 from collections.abc import AsyncIterator
@@ -13,6 +14,7 @@ import yaml
 from guildhall_api import VERSION
 from guildhall_api.labels import REASON_TEXTS, TOOL_LABELS
 from guildhall_api.openapi import document, operations, problems
+from guildhall_api.routes import acts
 from guildhall_contracts import api as wire
 from guildhall_contracts.conditions import Reason
 from guildhall_contracts.policy import BUILT_IN_TOOLS
@@ -229,6 +231,32 @@ async def test_creating_and_asking_whether_one_could(pair: Pair) -> None:
     refused = await api.http.post("/api/runs", json=BODY)
     assert refused.status_code == 422
     assert "Too long" in refused.json()["detail"]
+
+
+async def test_a_created_run_is_answered_once_it_can_be_asked_for(pair: Pair) -> None:
+    stub, api = pair
+    stub.hidden_changes.add(("runs", "ADDED"))
+    asking = asyncio.create_task(api.http.post("/api/runs", json=BODY | {"name": "new"}))
+    await until(lambda: _is_true(("team", "new") in stub.objects["runs"]))
+    assert (await api.http.get("/api/runs/team.new/flow")).status_code == 404  # the cluster has it, the watch does not
+    assert not asking.done()
+    await stub.put("runs", stub.objects["runs"]["team", "new"])  # now the watch tells of it
+    assert (await asking).status_code == 201
+    assert (await api.http.get("/api/runs/team.new/flow")).status_code == 200
+
+
+async def test_a_watch_that_brings_nothing_keeps_nobody_from_the_answer(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stub, api = pair
+    stub.hidden_changes.add(("runs", "ADDED"))
+    monkeypatch.setattr(acts, "KNOWN_WAIT_MAX_SECONDS", 0.05)
+    assert (await api.http.post("/api/runs", json=BODY | {"name": "new"})).status_code == 201
+    assert (await api.http.get("/api/runs/team.new/flow")).status_code == 404
+
+
+async def _is_true(value: bool) -> bool:
+    return value
 
 
 @pytest.mark.parametrize(
