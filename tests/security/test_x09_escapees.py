@@ -107,7 +107,9 @@ def test_background_commands_are_bounded_and_their_output_is_its_newest(tmp_path
         with shop.client() as client:
             fill_the_background(shop, client, most)
         with shop.client() as client:
-            states = {job.state for job in jobs(client).jobs}
+            until = time.monotonic() + 10  # they are being ended while the next peer is let in
+            while (states := {job.state for job in jobs(client).jobs}) != {"stopped"} and time.monotonic() < until:
+                time.sleep(0.02)
         assert states == {"stopped"}, "all ended with the connection"
 
 
