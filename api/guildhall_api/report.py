@@ -61,7 +61,13 @@ def _facts(summary: Wire, run: Wire) -> str:
 
 
 def _money(micro_usd: int | None) -> str:
-    return "–" if micro_usd is None else f"${micro_usd / 1_000_000:.4f}"
+    """As the console rounds: two digits, four for a fraction of a cent below ten cents."""
+    if micro_usd is None:
+        return "–"
+    if 0 < micro_usd < 100:
+        return "<$0.0001"
+    digits = 2 if micro_usd >= 100_000 or micro_usd % 10_000 == 0 else 4
+    return f"${micro_usd / 1_000_000:.{digits}f}"
 
 
 def _prose(title: str, text: str, render: Render) -> str:

@@ -14,11 +14,12 @@ export function count(value) {
   return `${(value / 1e6).toFixed(1).replace(/\.0$/, "")}M`;
 }
 
-/** Micro-USD -> "$0.38"; below a cent "$0.0012"; null -> "–". */
+/** Micro-USD -> "$0.38"; a fraction of a cent below ten cents "$0.0457"; null -> "–". The gateway rounds alike. */
 export function money(microUsd) {
   if (!known(microUsd)) return UNKNOWN;
+  if (microUsd > 0 && microUsd < 100) return "<$0.0001";
   const dollars = microUsd / 1e6;
-  return microUsd !== 0 && microUsd < 10000 ? `$${dollars.toFixed(4)}` : `$${dollars.toFixed(2)}`;
+  return `$${dollars.toFixed(microUsd >= 100000 || microUsd % 10000 === 0 ? 2 : 4)}`;
 }
 
 /** Seconds -> "0.4 s", "12 s", "4 min 05 s", "2 h 03 min". */
@@ -73,6 +74,15 @@ export function secondsBetween(start, end, nowMs) {
   const begun = msOf(start);
   const done = msOf(end) ?? nowMs;
   return begun === null ? null : Math.max(0, (done - begun) / 1000);
+}
+
+/**
+ * How long a Run has taken, in seconds: from its row (`summary`), as kubectl says it too, which includes preparing its
+ * workspace; from its events (a model's `run`) where the row says nothing. null when neither has begun.
+ */
+export function runSeconds(summary, run, nowMs) {
+  const { startedAt, endedAt } = summary?.startedAt ? summary : (run ?? {});
+  return secondsBetween(startedAt, endedAt ?? run?.endedAt, nowMs);
 }
 
 export const plural = (amount, one, many = `${one}s`) => `${amount.toLocaleString("en")} ${amount === 1 ? one : many}`;

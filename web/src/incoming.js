@@ -81,7 +81,6 @@ export function readDetail(value) {
 function readSpec(value) {
   const spec = recordOf(value);
   const { git, claim, archive } = recordOf(spec.workspace);
-  const budget = recordOf(spec.budget);
   const workspace = {};
   if (git) workspace.git = { url: string(recordOf(git).url, 2100), ref: string(recordOf(git).ref, 300) };
   if (claim) workspace.claim = { name: string(recordOf(claim).name, 300) };
@@ -97,18 +96,24 @@ function readSpec(value) {
     task: prose(spec.task),
     workspace,
     image: string(spec.image, 600),
-    budget: {
-      costMicroUSD: numberOr(budget.costMicroUSD),
-      tokens: numberOr(budget.tokens),
-      steps: numberOr(budget.steps),
-      seconds: numberOr(budget.seconds),
-    },
+    budget: readBudget(spec.budget),
+  };
+}
+
+function readBudget(value) {
+  const { costMicroUSD, tokens, steps, seconds } = recordOf(value);
+  return {
+    costMicroUSD: numberOr(costMicroUSD),
+    tokens: numberOr(tokens),
+    steps: numberOr(steps),
+    seconds: numberOr(seconds),
   };
 }
 
 function readGuildSpec(value) {
   const spec = recordOf(value);
   return {
+    defaults: readBudget(spec.defaults),
     entryRole: string(spec.entryRole, 80),
     roles: listOf(spec.roles)
       .slice(0, ROLES_MAX_COUNT)

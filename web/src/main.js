@@ -62,6 +62,7 @@ const subscriptions = (state) => [
       {
         runId: state.route.runId,
         uid: state.route.uid,
+        isNew: state.created === state.route.runId,
         onFlow: FlowArrived,
         onEvents: EventsArrived,
         onSummary: SummaryArrived,

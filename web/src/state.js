@@ -31,7 +31,7 @@ export function initialState(env) {
     toast: null,
     planOpen: false,
     compose: emptyForm(),
-    created: null,
+    created: "",
     proseVersion: 0,
   };
 }

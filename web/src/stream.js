@@ -11,25 +11,29 @@ export const STREAM = Object.freeze({
   retryMaxMs: 15000,
   failuresBeforePolling: 3,
   pollMs: 2500,
+  newRunMs: 10000,
+  newRunRetryMs: 500,
   queueMaxEvents: 20000,
 });
 
 /**
- * A hyperapp subscription on one Run. Props: {runId, uid, onFlow, onEvents, onSummary, onConnection}, the last four
- * top-level actions. Gives the function that ends it.
+ * A hyperapp subscription on one Run. Props: {runId, uid, isNew, onFlow, onEvents, onSummary, onConnection}, the last
+ * four top-level actions; `isNew`: this console has just created the Run. Gives the function that ends it.
  */
 export function RunStream(dispatch, props) {
-  const follower = follow(props.runId, props.uid, {
+  const on = {
     flow: (flow) => dispatch(props.onFlow, flow),
     events: (events) => dispatch(props.onEvents, events),
     summary: (summary) => dispatch(props.onSummary, summary),
     connection: (connection) => dispatch(props.onConnection, connection),
-  });
+  };
+  const follower = follow(props.runId, props.uid, on, { isNew: props.isNew });
   return follower.stop;
 }
 
 /** Follows a Run until it has ended or `stop()` is called. `platform` is injected by tests. */
-export function follow(runId, uid, on, platform = globalThis) {
+export function follow(runId, uid, on, { isNew = false, platform = globalThis } = {}) {
+  const begun = Date.now();
   const state = {
     stopped: false,
     source: null,
@@ -154,7 +158,11 @@ export function follow(runId, uid, on, platform = globalThis) {
     after(events.length >= 1000 ? 0 : STREAM.pollMs, poll);
   }
 
+  // The api may hear of a Run later than it could answer for having created it: no 404 is final that soon.
+  const mayAppear = ({ status }) => isNew && status === 404 && Date.now() - begun < STREAM.newRunMs;
+
   function failed(problem) {
+    if (mayAppear(problem)) return after(STREAM.newRunRetryMs, load);
     if (problem.status === 401 || problem.status === 403 || problem.status === 404) {
       on.connection({ state: "refused", problem });
       return;

@@ -2,77 +2,16 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { dom, frames } from "../lib/dom.js";
 import { corporaMissing, hostileTexts, xssCases } from "../lib/corpora.js";
+import { base, draw, watching } from "../lib/screens.js";
 import { goodRun } from "../../../web/dev/frames.js";
 
-globalThis.matchMedia = () => ({ matches: true, addEventListener() {}, removeEventListener() {} });
-Object.assign(globalThis, { addEventListener: dom.window.addEventListener.bind(dom.window) });
-const { app, h } = await import("../../../web/src/h.js");
-const { createView } = await import("../../../web/src/view.js");
-const { initialState } = await import("../../../web/src/state.js");
-const { foldAll } = await import("../../../web/src/fold.js");
 const actions = await import("../../../web/src/actions.js");
-const { sanitize } = await import("../../../web/src/markdown.js");
-const { markdownToHtml } = await import("../../../web/src/markdown-html.js");
-const { parseInertBody } = await import("../../../web/src/trusted-types.js");
+const { foldAll } = await import("../../../web/src/fold.js");
 const { createLabels } = await import("../../../web/src/labels.js");
 const { modelToWire } = await import("../../../web/src/model.js");
 const { createBackend } = await import("../../../web/dev/backend.js");
 const { readApprovals } = await import("../../../web/src/incoming-people.js");
 const { cutRows } = await import("../../../web/src/derive/rows.js");
-
-const store = {
-  get(text) {
-    let made = { ok: false };
-    try {
-      made = markdownToHtml(text);
-    } catch {
-      // As the Worker: a formatter that throws is a fallback.
-    }
-    return made.ok
-      ? {
-          state: "done",
-          nodes: sanitize(parseInertBody(made.html).body ?? parseInertBody(made.html)).nodes,
-          reason: "",
-        }
-      : { state: "fallback", nodes: null, reason: "test" };
-  },
-};
-const view = createView(store);
-
-/** Draws one state with the real hyperapp and gives the element. */
-async function draw(state) {
-  const host = dom.window.document.createElement("div");
-  dom.window.document.body.append(host);
-  app({ init: state, node: host, view: (current) => h("div", { id: "draw" }, view(current)) });
-  await frames(3);
-  const element = dom.window.document.getElementById("draw");
-  element.remove();
-  return element;
-}
-
-const base = (hash = "#/runs/demo.fix-slug") => ({
-  ...initialState({ hash, theme: "light", nowMs: Date.parse("2026-01-05T14:02:40Z"), wide: true }),
-  session: { status: "in", user: "jane", error: "", busy: false },
-});
-
-function watching(events, { hash, config = null, summary = {}, ...more } = {}) {
-  const state = base(hash);
-  const model = foldAll(events);
-  return {
-    ...state,
-    config,
-    labels: createLabels(config, model.run),
-    run: {
-      ...state.run,
-      id: "demo.fix-slug",
-      model,
-      version: 1,
-      summary: { id: "demo.fix-slug", phase: "Running", label: "fix-slug", ...summary },
-      connection: { state: "live" },
-    },
-    ...more,
-  };
-}
 
 const SCREENS = [
   "#/runs/demo.fix-slug",

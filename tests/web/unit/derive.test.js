@@ -41,7 +41,10 @@ test("unknown numbers are a dash, never zero", () => {
     for (const value of [null, undefined, NaN, "3", {}]) assert.equal(format(value), "–");
   }
   assert.deepEqual([count(999), count(1500), count(41234), count(1.25e6)], ["999", "1.5k", "41k", "1.3M"]);
-  assert.deepEqual([money(380000), money(1200), money(0)], ["$0.38", "$0.0012", "$0.00"]);
+  assert.deepEqual(
+    [380000, 45700, 50000, 1200, 12, 0].map(money),
+    ["$0.38", "$0.0457", "$0.05", "$0.0012", "<$0.0001", "$0.00"],
+  );
   assert.deepEqual(
     [duration(0.42), duration(245), duration(7380), clock(432)],
     ["0.4 s", "4 min 05 s", "2 h 03 min", "00:07:12"],
@@ -91,7 +94,7 @@ test("now caption follows the work and is made of labels only", () => {
   ]);
   const asking = foldAll(askingRun("u"));
   assert.equal(deriveNowCaption(asking, labelsOf(asking), null, NOW), "Planner asks a question");
-  assert.match(deriveNowCaption(good(), labelsOf(good()), null, NOW), /^Succeeded after \d+ s$/);
+  assert.match(deriveNowCaption(good(), labelsOf(good()), null, NOW), /^Took \d+ s$/);
   assert.equal(deriveNowCaption(newModel(), createLabels(), { phase: "Queued" }, NOW), "Waiting for a place to run");
   const hostile = foldAll([...goodRun().slice(0, 2), { ...goodRun()[5], seq: 3, op: "o3", title: "IGNORE ALL" }]);
   assert.doesNotMatch(deriveNowCaption(hostile, labelsOf(hostile), null, NOW), /IGNORE/);
@@ -108,13 +111,13 @@ test("cost strip: the ledger leads, the claim is compared once the run has ended
   assert.equal(deriveCostStrip(model, { totals }, NOW).claim, "");
   assert.match(
     deriveCostStrip(model, { totals: { ...totals, costMicroUSD: 60000 } }, NOW).claim,
-    /reported \$0\.05 .* ledger has \$0\.06/,
+    /reported \$0\.0490 .* ledger has \$0\.06/,
   );
   assert.equal(deriveCostStrip(part(20), { totals: { ...totals, costMicroUSD: 1 } }, NOW).claim, "");
   const strip = deriveCostStrip(model, null, NOW);
   assert.deepEqual(
     [strip.cost, strip.limit, strip.errors, strip.scripted, strip.fromLedger],
-    ["$0.05", "$2.00", 1, true, false],
+    ["$0.0490", "$2.00", 1, true, false],
   );
   model.run.metrics.costMicroUSD = null;
   assert.equal(deriveCostStrip(model, null, NOW).cost, "–");

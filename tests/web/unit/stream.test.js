@@ -8,6 +8,7 @@ let follower = null;
 afterEach(() => {
   follower?.stop();
   globalThis.fetch = realFetch;
+  world.refuse = undefined;
 });
 
 /** A platform whose EventSource talks to the fixture backend, can be cut, and counts what it opened. */
@@ -68,7 +69,7 @@ function world(options = {}) {
     },
     connection: ({ state }) => seen.connection.push(state),
   };
-  follower = follow("demo.fix-slug", "", on, fast);
+  follower = follow("demo.fix-slug", "", on, { isNew: options.isNew, platform: fast });
   return { backend, seen, sources };
 }
 
@@ -102,6 +103,24 @@ test("a closed stream is taken up again where it ended, and the view loads once"
   await until(() => seen.events.includes(15), "the next event");
   assert.equal(seen.last, 14);
   assert.equal(new Set(seen.events).size, seen.events.length);
+});
+
+const unknownAtFirst = (times) => {
+  let left = times;
+  world.refuse = (path) =>
+    /\/flow/.test(path) && left-- > 0 ? { status: 404, json: { title: "No such Run", status: 404 } } : null;
+};
+
+test("a run this console has just created may be unknown for a moment; any other that is unknown is said to be", async () => {
+  unknownAtFirst(3);
+  const { seen } = world({ isNew: true });
+  await until(() => seen.connection.includes("live"), "live");
+  assert.ok(!seen.connection.includes("refused"));
+  follower.stop();
+  unknownAtFirst(1);
+  const other = world();
+  await until(() => other.seen.connection.includes("refused"), "refused");
+  assert.equal(other.seen.flow, 0);
 });
 
 test("resync loads the flow once and goes on", async () => {

@@ -34,9 +34,10 @@ export function SubmitAnswered(state, answer) {
       ...state,
       compose: { ...compose, dry: { manifest: stringOf(created.manifest), warnings: listOf(created.warnings) } },
     };
+  const runId = stringOf(created.id);
   return Go(
-    { ...state, compose: { ...emptyForm(), namespace: compose.namespace, guild: compose.guild } },
-    { screen: "watch", runId: stringOf(created.id), uid: "", view: "flow", op: "", at: null, q: "" },
+    { ...state, created: runId, compose: { ...emptyForm(), namespace: compose.namespace, guild: compose.guild } },
+    { screen: "watch", runId, uid: "", view: "flow", op: "", at: null, q: "" },
   );
 }
 

@@ -41,6 +41,9 @@ export const SignIn = (state, token) => {
   ];
 };
 
+/** `token` is null for a key that sends nothing. */
+export const SignInByKey = (state, token) => (token === null || state.session.busy ? state : SignIn(state, token));
+
 export function SignInAnswered(state, answer) {
   if (answer.ok) return signedIn(state, answer.data);
   const error =

@@ -74,8 +74,11 @@ export function activityRows(model, filter, labels, { only = false, upTo = null 
     if (hit) hits += 1;
     if (hit || !only) rows.push({ operation, hit });
   }
-  return { rows, total: model.list.length, hits };
+  return { rows, total: stepCount(model), hits };
 }
+
+/** How many steps a model has, counted as the list shows them. */
+export const stepCount = (model) => model.list.length - (model.taskOp === null ? 0 : 1);
 
 // Searching long texts again on every batch would cost as much as the Run is long.
 const answers = new WeakMap();

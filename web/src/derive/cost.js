@@ -1,5 +1,5 @@
 // The cost strip: tokens, money, time, errors. Money comes from the gateway's ledger; the executor's figure is its claim.
-import { clock, count, money, secondsBetween, UNKNOWN } from "../format.js";
+import { clock, count, duration, money, runSeconds, UNKNOWN } from "../format.js";
 import { numberOr } from "../safe.js";
 
 /**
@@ -13,16 +13,17 @@ export function newestLedger(ledger, usage) {
 }
 
 /**
+ * `summary` is the Run's row; without it the time is that of the events.
  * {tokens, cached, output, cost, limit, fraction, time, errors, claim, scripted} as strings and numbers for the strip.
  * `fraction` is 0..1 of the cost limit, or of the token, step-free limit that is nearest, or null without any limit.
  */
-export function deriveCostStrip(model, ledger, nowMs) {
+export function deriveCostStrip(model, ledger, nowMs, summary = null) {
   const { run } = model;
   const totals = ledger?.totals ?? null;
   const source = totals ?? run.metrics;
   const cost = numberOr(source.costMicroUSD);
   const limit = numberOr(run.budget?.costMicroUSD);
-  const seconds = secondsBetween(run.startedAt, run.endedAt, nowMs);
+  const seconds = runSeconds(summary, run, nowMs);
   return {
     tokens: count(numberOr(source.tokens)),
     cached: count(numberOr(source.cachedPromptTokens)),
@@ -30,7 +31,7 @@ export function deriveCostStrip(model, ledger, nowMs) {
     cost: money(cost),
     limit: limit === null ? "" : money(limit),
     fraction: fractionOf(cost, limit, source.tokens, run.budget?.tokens),
-    time: seconds === null ? UNKNOWN : clock(seconds),
+    time: seconds === null ? UNKNOWN : run.endedAt === undefined ? clock(seconds) : duration(seconds),
     timeLimit: numberOr(run.budget?.seconds) === null ? "" : clock(run.budget.seconds),
     errors: run.errors,
     claim: claimOf(run, totals),

@@ -1,5 +1,5 @@
 // One line that says what happens now. Made of labels and fixed words only: no runtime text of an operation enters it.
-import { duration, secondsBetween } from "../format.js";
+import { duration, runSeconds } from "../format.js";
 import { table } from "../safe.js";
 
 const PHASE_WORDS = table({
@@ -13,7 +13,7 @@ const ORDER = ["approval", "question", "tool", "inquiry", "model", "delegation",
 export function deriveNowCaption(model, labels, summary, nowMs) {
   const { run } = model;
   if (run.endedAt !== undefined || ["succeeded", "failed", "cancelled"].includes(run.status))
-    return endCaption(run, labels, nowMs);
+    return endCaption(run, summary, nowMs);
   if (run.status === "pending") return PHASE_WORDS[summary?.phase] ?? "Waiting for the first event";
   const operation = mostTelling(model.open.values());
   if (operation === null) return "Between two steps";
@@ -21,9 +21,10 @@ export function deriveNowCaption(model, labels, summary, nowMs) {
   return captionOf(operation, labels) + (more > 0 ? ` (and ${more} more)` : "");
 }
 
-function endCaption(run, labels, nowMs) {
-  const seconds = secondsBetween(run.startedAt, run.endedAt, nowMs);
-  return seconds === null ? "" : `${labels.status(run.status)} after ${duration(seconds)}`;
+// How it ended stands beside the caption already.
+function endCaption(run, summary, nowMs) {
+  const seconds = runSeconds(summary, run, nowMs);
+  return seconds === null ? "" : `Took ${duration(seconds)}`;
 }
 
 // What waits for a person comes first, then the kind nearest to the work; among equals the newest.

@@ -1,4 +1,5 @@
 // The Sequence diagram's rows: one call or return per row, columns for the human, the roles and the tools.
+import { shownOutcome } from "./outcome.js";
 
 /** Columns as [{id, label}]: "The human", every role in the Guild's order, and one for all tools. Pure. */
 export function sequenceColumns(model, labels) {
@@ -30,25 +31,22 @@ export function sequenceMessages(model, columns) {
   return messages.sort((a, b) => a.seq - b.seq || Number(a.returning) - Number(b.returning));
 }
 
-/** The class of a message: flowing while it runs, error, or returning. */
-export const messageClass = ({ operation, returning }) =>
-  operation.outcome === "error"
-    ? "seq-message--error"
-    : operation.outcome === "active"
-      ? "seq-message--flowing"
-      : returning
-        ? "seq-message--returning"
-        : "";
+/** The class of a message of `run`: flowing while it runs, error, or returning. */
+export function messageClass({ operation, returning }, run) {
+  const outcome = shownOutcome(operation, run);
+  if (outcome === "error") return "seq-message--error";
+  if (outcome === "active") return "seq-message--flowing";
+  return returning ? "seq-message--returning" : "";
+}
 
 /** The same as Mermaid text; labels are reduced to letters, digits and spaces, so that none can break a line. */
-export function toMermaid(columns, messages, labels) {
+export function toMermaid(columns, messages, labels, run) {
   const safe = (value) => value.replace(/[^\p{L}\p{N} ]+/gu, " ").trim() || "unnamed";
   const lines = ["sequenceDiagram", ...columns.map((column, at) => `  participant p${at} as ${safe(column.label)}`)];
   for (const { operation, from, to, returning } of messages.slice(0, 2000)) {
     const word = operation.kind === "tool" ? labels.participant(operation.destination) : labels.kind(operation.kind);
-    lines.push(
-      `  p${from}${returning ? "-->>" : "->>"}p${to}: ${safe(returning ? labels.outcome(operation.outcome) : word)}`,
-    );
+    const said = returning ? labels.outcome(shownOutcome(operation, run)) : word;
+    lines.push(`  p${from}${returning ? "-->>" : "->>"}p${to}: ${safe(said)}`);
   }
   return `${lines.join("\n")}\n`;
 }

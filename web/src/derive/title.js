@@ -6,6 +6,9 @@ export function titleOf(summary, fallback = "") {
   return summary?.label || summary?.name || fallback;
 }
 
+/** `namespace/name` of a RunSummary: what tells apart Runs that were asked the same. "" when it says neither. */
+export const nameOf = (summary) => [summary?.namespace, summary?.name].filter(Boolean).join("/");
+
 /** The second line beside a title: the one of summary, label and task that the title has not said yet. */
 export function subtitleOf(summary) {
   const title = titleOf(summary);

@@ -1,6 +1,7 @@
 // What the inspector says about an operation, a participant or a role. Pure functions of (model, labels, id) that give
 // {title, sections}; a section is {label, kind: "text" | "prose" | "json" | "code", value}.
 import { count, duration, money, timeOfDay } from "../format.js";
+import { shownOutcome } from "./outcome.js";
 import { prettyJson, table } from "../safe.js";
 
 const line = (label, value) => ({ label, kind: "text", value });
@@ -12,7 +13,7 @@ export function deriveOperationTooltip(model, labels, id, events = []) {
   const sections = [
     line("From", labels.participant(operation.source)),
     line("To", labels.participant(operation.destination)),
-    line("Status", labels.outcome(operation.outcome)),
+    line("Status", labels.outcome(shownOutcome(operation, model.run))),
     line("Started", timeOfDay(operation.startedAt)),
     line("Took", operation.endedAt === undefined ? "still going" : duration(operation.metrics.elapsedSeconds)),
     ...metricLines(operation.metrics),

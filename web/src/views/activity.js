@@ -3,7 +3,8 @@ import { h } from "../h.js";
 import { attr, text } from "../safe.js";
 import { duration, money, timeOfDay } from "../format.js";
 import { FollowList, ListScrolled, ROW_PX, rowsOf, Select, SetFilter, ToggleOnly } from "../actions.js";
-import { shownModel } from "../state.js";
+import { shownOutcome } from "../derive/outcome.js";
+import { isOver, shownModel } from "../state.js";
 import { Icon } from "./icons.js";
 import { Button, Empty, inputValue, scrolled } from "./parts.js";
 
@@ -72,8 +73,7 @@ export function Activity(state) {
         ...(state.route.op ? { "aria-activedescendant": `row-${attr(state.route.op)}` } : {}),
       },
       [
-        rows.length === 0 &&
-          h("div", { key: "empty" }, Empty("No steps yet", state.route.q ? "Nothing matches the filter." : "")),
+        rows.length === 0 && h("div", { key: "empty" }, NoSteps(state)),
         h(
           "div",
           {
@@ -89,16 +89,22 @@ export function Activity(state) {
   ]);
 }
 
+function NoSteps(state) {
+  if (state.route.q) return Empty("No step matches", "Nothing matches the filter.");
+  return isOver(state) ? Empty("No steps", "The run ended before its first step.") : Empty("No steps yet");
+}
+
 function Row(state, { operation, hit }, index) {
   const { labels } = state;
   const on = operation.id === state.route.op;
   const { metrics } = operation;
+  const outcome = shownOutcome(operation, shownModel(state).run);
   return h(
     "div",
     {
       key: operation.id,
       id: `row-${attr(operation.id)}`,
-      class: ["row", `row--${operation.outcome}`, !hit && "row--dim", on && "is-active"].filter(Boolean),
+      class: ["row", `row--${outcome}`, !hit && "row--dim", on && "is-active"].filter(Boolean),
       role: "option",
       "aria-selected": on ? "true" : "false",
       "data-operation": attr(operation.id),
@@ -120,9 +126,9 @@ function Row(state, { operation, hit }, index) {
         { class: "row-took" },
         operation.endedAt === undefined ? "…" : metrics.elapsedSeconds > 0 ? duration(metrics.elapsedSeconds) : "",
       ),
-      h("span", { class: `row-outcome row-outcome--${operation.outcome}` }, [
-        Icon(operation.outcome, 13),
-        h("span", { class: "visually-hidden" }, labels.outcome(operation.outcome)),
+      h("span", { class: `row-outcome row-outcome--${outcome}` }, [
+        Icon(outcome, 13),
+        h("span", { class: "visually-hidden" }, labels.outcome(outcome)),
       ]),
     ],
   );

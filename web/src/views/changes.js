@@ -124,7 +124,7 @@ const FilePatch = (file, rows, index) =>
     h("h3", {}, h("code", {}, text(file.path || "patch", 1024))),
     h(
       "div",
-      { class: "diff", role: "table", "aria-label": `Changes of ${text(file.path, 200)}` },
+      { class: "diff", role: "table", tabindex: "0", "aria-label": `Changes of ${text(file.path, 200)}` },
       rows.map((row, at) =>
         h("div", { class: `diff-row diff-row--${row.kind}`, key: String(at), role: "row" }, [
           h("span", { class: "diff-no", role: "cell" }, row.old === null ? "" : String(row.old)),

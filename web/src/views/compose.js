@@ -3,6 +3,7 @@ import { h } from "../h.js";
 import { listOf, recordOf, table, text } from "../safe.js";
 import { TOOL_EFFECTS } from "../contract.js";
 import { formProblems, manifestOf } from "../derive/manifest.js";
+import { defaultBudget, reachOf } from "../derive/offer.js";
 import { Copy, SetField, Submit } from "../actions.js";
 import { Icon } from "./icons.js";
 import { Button, Chip, Problem } from "./parts.js";
@@ -36,11 +37,11 @@ export function Compose(state, store) {
         TaskField(form, problems, store),
         h("div", { class: "field-row" }, [
           NamespaceField(state, form, problems),
-          Field({ field: "name", label: "Name", hint: "left out: one is made", value: form.name, problems }),
+          Field({ field: "name", label: "Name", hint: "Left out: run- and five letters", value: form.name, problems }),
         ]),
         GuildField(state, form, problems),
         WorkspaceFields(form, problems),
-        BudgetFields(form, problems),
+        BudgetFields(state, form, problems),
         h("fieldset", {}, [
           h("legend", {}, "How it runs"),
           h("div", { class: "field-row" }, [
@@ -148,7 +149,7 @@ const ImageField = (state, form, problems) =>
             .slice(0, 2)
             .map((image) => text(image, 80))
             .join(", ")}`
-        : "left out: the platform's default",
+        : "Left out: the platform's default image",
     value: form.image,
     problems,
   });
@@ -247,7 +248,7 @@ function WorkspaceFields(form, problems) {
     form.source === "git" &&
       h("div", { class: "field-row", key: "git" }, [
         field("gitUrl", "Repository", "", "https://…"),
-        field("gitRef", "Branch, tag or commit", "left out: the default branch"),
+        field("gitRef", "Branch, tag or commit", "Left out: the default branch"),
       ]),
     form.source === "archive" &&
       h("div", { class: "field-row", key: "archive" }, [
@@ -267,8 +268,9 @@ function WorkspaceFields(form, problems) {
   ]);
 }
 
-const BudgetFields = (form, problems) =>
-  h("fieldset", {}, [
+function BudgetFields(state, form, problems) {
+  const defaults = defaultBudget(state.config, form);
+  return h("fieldset", {}, [
     h("legend", {}, "Budget"),
     h(
       "div",
@@ -279,33 +281,10 @@ const BudgetFields = (form, problems) =>
         ["steps", "Steps"],
         ["minutes", "Minutes"],
       ].map(([field, label]) =>
-        Field({ field, label, hint: "left out: the Guild's", value: form[field], problems, type: "number" }),
+        Field({ field, label, hint: `Left out: ${defaults[field]}`, value: form[field], problems, type: "number" }),
       ),
     ),
   ]);
-
-/** What a run of this form can reach, in one sentence. Pure. */
-export function reachOf(form, config, labels) {
-  const guild = listOf(config?.guilds)
-    .map(recordOf)
-    .find((one) => one.namespace === form.namespace && one.name === form.guild);
-  const tools = new Set(listOf(guild?.roles ?? guild?.spec?.roles).flatMap((role) => listOf(role?.tools)));
-  const effects = new Map(listOf(config?.tools).map((tool) => [tool?.name, tool?.effect]));
-  const outside = [...tools].filter(
-    (tool) => (effects.get(tool) ?? BUILT_IN[tool] ?? "consequential") === "consequential",
-  );
-  const writes = [...tools].some((tool) => (effects.get(tool) ?? BUILT_IN[tool]) === "write");
-  const where =
-    form.source === "claim" && form.claim ? `the claim ${text(form.claim, 80)}, in place` : "a workspace of its own";
-  const network =
-    config?.isolationRequired === false
-      ? "this cluster does not require proven isolation, so its code may reach the network"
-      : "it reaches no network but the model gateway";
-  const acts =
-    outside.length > 0
-      ? `, and acts outside only through ${outside.map(labels.tool).join(", ")}, each after your approval`
-      : "";
-  return `This run ${guild === undefined || writes ? "reads and changes" : "only reads"} ${where}; ${network}${acts}.`;
 }
 
 function Beside(state, form) {

@@ -23,17 +23,16 @@ function layoutOf(model, vertical) {
   return layout;
 }
 
-/** The graph of a model. `chosen` is an operation id, `lit` a predicate on operations or null. */
-export const Flow = ({ model, version, labels, chosen, vertical }) =>
-  Lazy({ view: FlowGraph, model, version, labels, chosen, vertical });
+/** The graph of a model. `chosen` is an operation id, `over` says that the Run has ended. */
+export const Flow = ({ model, version, labels, chosen, vertical, over }) =>
+  Lazy({ view: FlowGraph, model, version, labels, chosen, vertical, over });
 
-function FlowGraph({ model, labels, chosen, vertical }) {
+function FlowGraph({ model, labels, chosen, vertical, over }) {
   if (model.participants.size === 0) {
-    return h(
-      "div",
-      { class: "flow" },
-      Empty("The Guild appears here", "The graph is drawn as soon as the run says who takes part."),
-    );
+    const words = over
+      ? Empty("Nobody took part", "The run ended before it said which Guild works on it.")
+      : Empty("The Guild appears here", "The graph is drawn as soon as the run says who takes part.");
+    return h("div", { class: "flow" }, words);
   }
   const layout = layoutOf(model, vertical);
   const stats = edgeStats(model);
@@ -58,7 +57,7 @@ function FlowGraph({ model, labels, chosen, vertical }) {
         h(
           "g",
           { class: "nodes" },
-          layout.nodes.map((node) => Node(node, model, labels, selected)),
+          layout.nodes.map((node) => Node(node, model, labels, selected, over)),
         ),
       ],
     ),
@@ -129,7 +128,7 @@ function Edge(edge, stats, moving, selected) {
   );
 }
 
-function Node(node, model, labels, selected) {
+function Node(node, model, labels, selected, over) {
   const one = model.participants.get(node.id);
   const active = isActive(one, model);
   const touched = (one?.invocations ?? 0) > 0;
@@ -157,7 +156,7 @@ function Node(node, model, labels, selected) {
       active &&
         h("rect", { class: "node-pulse", key: "pulse", x: -5, y: -5, width: node.w + 10, height: node.h + 10, rx: 15 }),
       h("rect", { class: "node-box", key: "box", width: node.w, height: node.h, rx: node.kind === "tool" ? 9 : 12 }),
-      ...(node.kind === "tool" ? ToolFace(node, one, label) : RoleFace(node, one, label, active)),
+      ...(node.kind === "tool" ? ToolFace(node, one, label) : RoleFace(node, one, label, sublabel(one, node, active, over))),
     ],
   );
 }
@@ -184,9 +183,8 @@ function ToolFace(node, one, label) {
   ];
 }
 
-function RoleFace(node, one, label, active) {
+function RoleFace(node, one, label, sub) {
   const middle = node.h / 2;
-  const sub = sublabel(one, node, active);
   return [
     h("circle", { class: "node-disc", cx: 30, cy: middle, r: 17 }),
     IconIn(node.kind, 21, middle - 9, 18),
@@ -199,12 +197,15 @@ function RoleFace(node, one, label, active) {
   ];
 }
 
-function sublabel(one, node, active) {
-  if (node.kind === "human")
-    return active ? "asked" : (one?.invocations ?? 0) > 0 ? `asked ×${count(one.invocations)}` : "";
-  if (node.kind === "handler" && (one?.invocations ?? 0) === 0) return "watching";
+function sublabel(one, node, active, over) {
+  const calls = one?.invocations ?? 0;
+  if (node.kind === "human") return active ? "asked" : calls > 0 ? `asked ×${count(calls)}` : "";
+  if (node.kind === "handler" && calls === 0) return over ? "never woken" : "watching";
   const { metrics } = one ?? {};
-  if (!metrics || metrics.tokens + metrics.outputTokens === 0) return active ? "working" : "not called yet";
+  if (!metrics || metrics.tokens + metrics.outputTokens === 0) {
+    if (active) return "working";
+    return calls > 0 ? `called ×${count(calls)}, no tokens` : over ? "not called" : "not called yet";
+  }
   return `${count(metrics.tokens + metrics.outputTokens)} tok · ${money(metrics.costMicroUSD)}`;
 }
 

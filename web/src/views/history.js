@@ -2,8 +2,8 @@
 import { h } from "../h.js";
 import { numberOr, table, text } from "../safe.js";
 import { statusOfPhase } from "../labels.js";
-import { dayAndTime, duration, money, plural, secondsBetween, UNKNOWN } from "../format.js";
-import { subtitleOf, titleOf } from "../derive/title.js";
+import { dayAndTime, duration, money, plural, runSeconds, UNKNOWN } from "../format.js";
+import { nameOf, subtitleOf, titleOf } from "../derive/title.js";
 import { formatRoute } from "../router.js";
 import { Go, MoreHistory, ToggleHistoryRow } from "../actions.js";
 import { Prose } from "./prose.js";
@@ -94,7 +94,7 @@ function Row(state, run, store) {
   const open = state.history.open === run.uid;
   const changes = numberOr(run.changes?.files);
   const said = subtitleOf(run);
-  const took = run.startedAt ? duration(secondsBetween(run.startedAt, run.endedAt, state.nowMs)) : UNKNOWN;
+  const took = duration(runSeconds(run, null, state.nowMs));
   return h(
     "li",
     {
@@ -114,9 +114,9 @@ function Row(state, run, store) {
           Icon("chevron", 14),
           Status(statusOfPhase(run.phase), state.labels.phase(run.phase)),
           h("span", { class: "history-what" }, [
-            h("strong", {}, text(titleOf(run), 200)),
-            Waits(run),
+            h("span", { class: "history-title" }, [h("strong", {}, text(titleOf(run), 200)), Waits(run)]),
             said !== "" && h("span", { class: "history-summary" }, text(said, 200)),
+            h("code", { class: "run-name" }, text(nameOf(run), 320)),
           ]),
           h("span", { class: "history-guild" }, text(run.guild || UNKNOWN, 60)),
           h("span", { class: "history-num" }, took),

@@ -2,6 +2,7 @@
 import { h } from "../h.js";
 import { text } from "../safe.js";
 import { deriveOperationTooltip, deriveParticipantTooltip, deriveRoleTooltip } from "../derive/tooltip.js";
+import { stepCount } from "../derive/activity.js";
 import { HoldCard, LeaveCard, Pin, RunAgain } from "../actions.js";
 import { isOver, shownModel } from "../state.js";
 import { Prose } from "./prose.js";
@@ -90,7 +91,7 @@ function Overview(state, store) {
         ...Fact("Mode", run.mode === "scheduled" ? "Scheduled: nobody is asked" : "Interactive"),
         ...(run.attempt > 1 ? Fact("Attempt", String(run.attempt)) : []),
         ...Fact("Events", run.lastSeq.toLocaleString("en")),
-        ...Fact("Steps", shownModel(state).list.length.toLocaleString("en")),
+        ...Fact("Steps", stepCount(shownModel(state)).toLocaleString("en")),
       ]),
       task !== "" && h("section", { class: "section", key: "task" }, [h("h3", {}, "Task"), Prose(store, task)]),
       h("p", { class: "hint", key: "hint" }, "Point at a node, a line or a row to look inside; click to keep it here."),

@@ -2,7 +2,7 @@
 import { h } from "../h.js";
 import { listOf, table, text } from "../safe.js";
 import { CloseModal, ConfirmStop, Copy, DownloadPatch, Go } from "../actions.js";
-import { duration, plural, secondsBetween } from "../format.js";
+import { duration, plural, runSeconds } from "../format.js";
 import { deriveCostStrip, newestLedger } from "../derive/cost.js";
 import { titleOf } from "../derive/title.js";
 import { ApprovalSheet } from "./approval.js";
@@ -59,7 +59,7 @@ function ResultModal(state, store) {
         ? "succeeded"
         : "failed";
   const cost = deriveCostStrip(model, newestLedger(ledger, summary?.usage), state.nowMs);
-  const took = secondsBetween(run.startedAt, run.endedAt, state.nowMs);
+  const took = runSeconds(summary, run, state.nowMs);
   const raw = JSON.stringify(
     {
       status: run.status,

@@ -3,7 +3,7 @@ import { h } from "../h.js";
 import { table, text } from "../safe.js";
 import { deriveNowCaption } from "../derive/now.js";
 import { deriveCostStrip, newestLedger } from "../derive/cost.js";
-import { titleOf } from "../derive/title.js";
+import { nameOf, titleOf } from "../derive/title.js";
 import { honestyNotes } from "../derive/activity.js";
 import { statusOfPhase } from "../labels.js";
 import { timeOfDay, dayAndTime } from "../format.js";
@@ -20,11 +20,12 @@ export function RunHeader(state) {
   return h("section", { class: "run-head", "aria-label": "Run" }, [
     h("div", { class: "run-title" }, [
       h("h1", {}, text(titleOf(summary, state.route.runId), 200)),
+      nameOf(summary) !== "" && h("code", { class: "run-name" }, text(nameOf(summary), 320)),
       Status(status, status === "pending" && summary ? state.labels.phase(summary.phase) : state.labels.status(status)),
       h(
         "span",
         { class: ["now", isOver(state) && "now--over"].filter(Boolean), "aria-live": "polite" },
-        deriveNowCaption(model, state.labels, summary, state.nowMs),
+        deriveNowCaption(model, state.labels, asOf(state), state.nowMs),
       ),
       h(
         "span",
@@ -41,6 +42,9 @@ export function RunHeader(state) {
     Why(state),
   ]);
 }
+
+// In replay the row would tell of what has not happened yet.
+const asOf = (state) => (state.route.at === null ? state.run.summary : null);
 
 function Acts(state) {
   const acts = [];
@@ -67,7 +71,7 @@ function Acts(state) {
 
 /** Tokens, money, time, errors: from the ledger where there is one. */
 export function CostStrip(model, state) {
-  const cost = deriveCostStrip(model, newestLedger(state.run.ledger, state.run.summary?.usage), state.nowMs);
+  const cost = deriveCostStrip(model, newestLedger(state.run.ledger, state.run.summary?.usage), state.nowMs, asOf(state));
   return h("dl", { class: "cost-strip" }, [
     Figure("Tokens", [cost.tokens, h("small", {}, ` in (${cost.cached} cached) · ${cost.output} out`)]),
     Figure(cost.fromLedger ? "Cost" : "Cost (claimed)", [
@@ -119,6 +123,12 @@ const ISOLATION = table({
     "isolation NOT enforced",
     "This cluster was set up to run without proven isolation. Repository code may reach the network.",
   ],
+  untold: [
+    "quiet",
+    "shield",
+    "isolation was not reported",
+    "The run ended without a word on whether its isolation was proven.",
+  ],
   unknown: [
     "quiet",
     "shield",
@@ -132,8 +142,11 @@ function Isolation(model, state) {
   const refused = condition?.reason === "IsolationNotEnforced" || state.run.summary?.reason === "IsolationNotEnforced";
   if (refused)
     return Chip("bad", "shieldOff", "isolation NOT enforced: run refused", text(condition?.message ?? "", 500));
-  const [tone, icon, label, title] = ISOLATION[model.run.isolation] ?? ISOLATION.unknown;
-  return Chip(tone, icon, label, title);
+  const known = ISOLATION[model.run.isolation] ? model.run.isolation : "unknown";
+  if (known === "unknown" && condition?.status === "True") return Chip(...ISOLATION.verified);
+  if (known !== "unknown" || !isOver(state)) return Chip(...ISOLATION[known]);
+  const [tone, icon, label, title] = ISOLATION.untold;
+  return Chip(tone, icon, label, text(condition?.message || title, 500));
 }
 
 // The commit a fetched workspace began from; a warning where the repository names more than was fetched.

@@ -4,7 +4,8 @@ import { attr, table } from "../safe.js";
 import { messageClass, sequenceColumns, sequenceMessages, toMermaid } from "../derive/sequence.js";
 import { duration } from "../format.js";
 import { Copy, StageScrolled } from "../actions.js";
-import { shownModel } from "../state.js";
+import { shownOutcome } from "../derive/outcome.js";
+import { isOver, shownModel } from "../state.js";
 import { windowOf } from "./activity.js";
 import { Button, Empty, scrolled } from "./parts.js";
 
@@ -24,7 +25,7 @@ function messagesOf(state) {
 
 export function Sequence(state) {
   const { columns, messages } = messagesOf(state);
-  if (messages.length === 0) return h("div", { class: "sequence" }, Empty("No messages yet"));
+  if (messages.length === 0) return h("div", { class: "sequence" }, Empty(isOver(state) ? "No messages" : "No messages yet"));
   const [first, last] = windowOf(state.stageScroll?.top ?? 0, state.stageScroll?.height ?? 600, messages.length, ROW);
   const width = columns.length * COLUMN;
   return h(
@@ -69,7 +70,7 @@ export function Sequence(state) {
         "div",
         { class: "seq-tools", key: "tools" },
         Button({
-          action: [Copy, toMermaid(columns, messages, state.labels)],
+          action: [Copy, toMermaid(columns, messages, state.labels, shownModel(state).run)],
           icon: "copy",
           label: "Copy as Mermaid",
           small: true,
@@ -94,13 +95,14 @@ function Message(state, message, index) {
   const way = Math.sign(b - a);
   const path = from === to ? `M${a} ${y - 7}h34v14h-26` : `M${a} ${y}H${b - way * 7}`;
   const box =
-    table({ active: "seq-node--active", error: "seq-node--error", success: "seq-node--success" })[operation.outcome] ??
-    "";
+    table({ active: "seq-node--active", error: "seq-node--error", success: "seq-node--success" })[
+      shownOutcome(operation, shownModel(state).run)
+    ] ?? "";
   return h(
     "g",
     {
       key: `${operation.id}${returning ? "r" : ""}`,
-      class: ["seq-message", messageClass(message), returning && "seq-message--back", on && "is-active"].filter(
+      class: ["seq-message", messageClass(message, shownModel(state).run), returning && "seq-message--back", on && "is-active"].filter(
         Boolean,
       ),
       "data-operation": attr(operation.id),

@@ -1,10 +1,11 @@
 // The frame around every screen: top bar, sign-in, toast, keys help.
-import { subtitleOf, titleOf } from "../derive/title.js";
+import { nameOf, subtitleOf, titleOf } from "../derive/title.js";
 import { h } from "../h.js";
 import { table, text } from "../safe.js";
 import { statusOfPhase } from "../labels.js";
-import { Go, OpenModal, SignIn, SignOut, ToggleTheme } from "../actions.js";
-import { needingHelp } from "../state.js";
+import { Go, OpenModal, SignIn, SignInByKey, SignOut, ToggleTheme } from "../actions.js";
+import { dayAndTime } from "../format.js";
+import { isOver, needingHelp } from "../state.js";
 import { formatRoute } from "../router.js";
 import { Icon } from "./icons.js";
 import { Button, Status, Waits } from "./parts.js";
@@ -57,7 +58,7 @@ export function TopBar(state) {
         tone: "quiet",
       }),
       state.session.user !== "" &&
-        h("button", { type: "button", class: "button button--quiet user", title: "Sign out", onclick: SignOut }, [
+        h("button", { type: "button", class: "button button--quiet user", title: `${text(state.session.user, 300)}: sign out`, onclick: SignOut }, [
           Icon("human", 15),
           h("span", {}, shortUser(state.session.user)),
         ]),
@@ -65,7 +66,8 @@ export function TopBar(state) {
   ]);
 }
 
-const shortUser = (user) => text(user.replace(/^system:serviceaccount:/, ""), 40);
+// Of a service account the name: its namespace comes first and is long, so that a cut would leave nothing else.
+const shortUser = (user) => text(user.replace(/^system:serviceaccount:[^:]*:/, ""), 40);
 
 function ScreenLink(state, screen, label) {
   const here = state.route.screen === screen;
@@ -121,7 +123,7 @@ function RunPicker(state) {
         h(
           "option",
           { value: text(valueOf(run), 400), key: text(run.uid, 80), selected: run === watched },
-          `${text(titleOf(run), 60)} — ${state.labels.phase(run.phase)}`,
+          `${text(titleOf(run), 60)} — ${state.labels.phase(run.phase)} · ${text(nameOf(run), 120)}`,
         ),
       ),
     ]),
@@ -138,6 +140,13 @@ const CONNECTIONS = table({
   refused: ["bad", "failed", "Not available"],
   ended: ["quiet", "succeeded", "Ended"],
 });
+// Of a Run that is over nothing more comes: whether its stream is being opened is of no interest.
+function settled(state) {
+  const phase = state.run.summary?.phase ?? watchedOf(state)?.phase;
+  const over = isOver(state) || ["Succeeded", "Failed", "Cancelled"].includes(phase);
+  return over && ["connecting", "live", "reconnecting", "polling"].includes(state.run.connection.state);
+}
+
 const EXPLAINED = table({
   polling: "Live updates do not get through; the console asks every few seconds instead.",
   lost: "What you see may be old. The console keeps trying.",
@@ -148,7 +157,7 @@ const EXPLAINED = table({
 export function Connection(state) {
   if (state.route.at !== null)
     return h("span", { class: "chip chip--warn" }, [Icon("pending", 13), h("span", {}, "Replay")]);
-  const kind = state.run.connection.state;
+  const kind = settled(state) ? "ended" : state.run.connection.state;
   const [tone, icon, label] = CONNECTIONS[kind] ?? CONNECTIONS.idle;
   return h(
     "span",
@@ -164,6 +173,13 @@ export function Connection(state) {
 const tokenOf = (event) => {
   event.preventDefault();
   return event.target.elements.token.value;
+};
+
+// A token is one line: Enter sends it, as in any other field of its kind.
+const tokenByKey = (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return null;
+  event.preventDefault();
+  return event.target.value;
 };
 
 /** Paste a token; it goes to the api once and stays nowhere here. */
@@ -184,10 +200,15 @@ export function SignInDialog(state) {
           spellcheck: "false",
           autocomplete: "off",
           placeholder: "Paste the token here",
+          onkeydown: [SignInByKey, tokenByKey],
           "aria-describedby": "token-help",
           disabled: session.busy,
         }),
-        h("p", { id: "token-help", class: "hint" }, ["Get one with ", h("code", {}, "kubectl create token NAME"), "."]),
+        h("p", { id: "token-help", class: "hint" }, [
+          "Get one with ",
+          h("code", {}, "kubectl create token NAME -n NAMESPACE"),
+          ", where NAME is a service account of yours.",
+        ]),
         session.error !== "" && h("p", { class: "field-error", role: "alert" }, text(session.error, 500)),
         h(
           "button",
@@ -233,8 +254,11 @@ const LandingRow = (state, run) =>
   h("li", { key: text(run.uid, 80) }, [
     h("a", { href: formatRoute({ screen: "watch", runId: run.id }), class: "landing-row" }, [
       Status(statusOfPhase(run.phase), state.labels.phase(run.phase)),
-      h("strong", {}, text(titleOf(run), 200)),
-      Waits(run),
-      h("span", { class: "hint" }, text(subtitleOf(run), 160)),
+      h("span", { class: "landing-what" }, [
+        h("span", { class: "landing-title" }, [h("strong", {}, text(titleOf(run), 200)), Waits(run)]),
+        h("span", { class: "landing-said hint" }, text(subtitleOf(run), 160)),
+        h("code", { class: "run-name" }, text(nameOf(run), 320)),
+      ]),
+      h("time", { class: "hint" }, dayAndTime(run.createdAt)),
     ]),
   ]);

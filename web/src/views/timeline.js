@@ -3,7 +3,7 @@ import { h } from "../h.js";
 import { attr, table } from "../safe.js";
 import { MoveTimeline, TIMELINE_MAX_STEPS } from "../actions.js";
 import { deriveTimeline, timelineWindow } from "../derive/timeline.js";
-import { duration, msOf } from "../format.js";
+import { duration, msOf, plural } from "../format.js";
 import { shownModel } from "../state.js";
 import { Button, Empty } from "./parts.js";
 
@@ -22,7 +22,8 @@ export function Timeline(state) {
       h(
         "p",
         { class: "hint" },
-        `${duration(totalMs / 1000)} of work${breaks.length > 0 ? `; idle time squeezed in ${breaks.length} places` : ""}`,
+        `${duration(totalMs / 1000)} in which a step was going on` +
+          (breaks.length > 0 ? `; idle time squeezed in ${plural(breaks.length, "place")}` : ""),
       ),
       list.length > TIMELINE_MAX_STEPS && Pages(list.length, first, last),
     ]),

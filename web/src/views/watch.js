@@ -2,7 +2,7 @@
 import { h } from "../h.js";
 import { text } from "../safe.js";
 import { Go, Hover, Pin, SeekTo } from "../actions.js";
-import { drawnModel, shownModel } from "../state.js";
+import { drawnModel, isOver, shownModel } from "../state.js";
 import { VIEWS } from "../router.js";
 import { Activity, FilterBar } from "./activity.js";
 import { Attention } from "./attention.js";
@@ -78,6 +78,7 @@ function Stage(state) {
         labels: state.labels,
         chosen: state.route.op,
         vertical: !state.wide,
+        over: isOver(state) && state.route.at === null,
       });
   }
 }
