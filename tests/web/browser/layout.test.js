@@ -1,0 +1,96 @@
+// What only a laid-out page shows: where things stand, what a key does, what is cut and what scrolls.
+import { after, before, beforeEach, test } from "node:test";
+import assert from "node:assert/strict";
+import { browserMissing, launch, openPage, watchedPage } from "../lib/browser.js";
+import { startConsoleServer } from "../lib/console-server.js";
+
+const skip = browserMissing;
+let browser;
+let server;
+before(async () => {
+  if (!skip) browser = await launch();
+});
+after(async () => {
+  await browser?.close();
+  await server?.close();
+});
+beforeEach(async () => {
+  if (skip) return;
+  await server?.close();
+  server = await startConsoleServer({ nowMs: Date.now() });
+});
+
+async function open(hash, options = {}) {
+  const { page, context, log } = await watchedPage(browser, server.url, options);
+  await openPage(page, `${server.url}/${hash}`, server.backend.state.signedIn ? ".topbar" : "#token");
+  const close = async () => {
+    assert.deepEqual(log, { foreign: [], violations: [], scripts: [], errors: [] });
+    await context.close();
+  };
+  return { page, close };
+}
+
+const NARROW = { viewport: { width: 390, height: 760 } };
+
+test("the sign-in card stands in the middle; Enter signs in, Shift+Enter does not", { skip }, async () => {
+  server.backend.state.signedIn = false;
+  const { page, close } = await open("#/");
+  const { left, right } = await page.evaluate(() => {
+    const box = document.querySelector(".signin-card").getBoundingClientRect();
+    return { left: box.left, right: innerWidth - box.right };
+  });
+  assert.ok(Math.abs(left - right) <= 2, `${left} px left of the card, ${right} px right of it`);
+  await page.fill("#token", "good-token");
+  await page.press("#token", "Shift+Enter");
+  assert.equal(await page.inputValue("#token"), "good-token\n");
+  await page.press("#token", "Enter");
+  await page.waitForSelector(".topbar");
+  await close();
+});
+
+test("narrow: a diff line stays one line with its sign and indentation, and scrolls inside its file", { skip }, async () => {
+  const { page, close } = await open("#/runs/demo.yesterday?view=changes", NARROW);
+  await page.waitForSelector(".diff-row--add");
+  const seen = await page.evaluate(() => {
+    const code = document.querySelector(".diff-row--add code");
+    code.textContent = `        ${"long ".repeat(60)}`;
+    const [diff, row] = [code.closest(".diff"), code.closest(".diff-row")];
+    const line = Number.parseFloat(getComputedStyle(diff).lineHeight);
+    return {
+      lines: Math.round(row.getBoundingClientRect().height / line),
+      indented: getComputedStyle(code).whiteSpaceCollapse ?? getComputedStyle(code).whiteSpace,
+      scrolls: diff.scrollWidth > diff.clientWidth,
+      sideways: document.documentElement.scrollWidth > innerWidth,
+      beside: document.querySelector(".diff-row--add .diff-sign").getBoundingClientRect().top === row.getBoundingClientRect().top,
+    };
+  });
+  assert.deepEqual({ ...seen, indented: "" }, { lines: 1, indented: "", scrolls: true, sideways: false, beside: true });
+  assert.match(seen.indented, /^(pre|preserve)/);
+  await close();
+});
+
+test("narrow: the search box of History is as wide as its column", { skip }, async () => {
+  const { page, close } = await open("#/history", NARROW);
+  await page.waitForSelector(".history-row");
+  const [find, list] = await page.evaluate(() =>
+    [".page-head .find", ".history-list"].map((one) => document.querySelector(one).getBoundingClientRect().width),
+  );
+  assert.ok(Math.abs(find - list) <= 2, `${find} px beside ${list} px`);
+  await close();
+});
+
+test("the list of steps, at its end, begins with a whole row", { skip }, async () => {
+  const { page, close } = await open("#/runs/demo.yesterday");
+  await page.waitForSelector(".row");
+  for (const height of [900, 871, 858]) {
+    await page.setViewportSize({ width: 1440, height });
+    const cut = await page.evaluate(() => {
+      const list = document.querySelector(".activity-scroll");
+      list.scrollTop = list.scrollHeight;
+      return { scrolled: list.scrollTop > 0, rest: list.scrollTop % 34 };
+    });
+    assert.ok(cut.scrolled);
+    assert.ok(Math.min(cut.rest, 34 - cut.rest) <= 1, `${cut.rest} px of a row at the top, window ${height} px high`);
+  }
+  await close();
+});
