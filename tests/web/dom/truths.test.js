@@ -143,6 +143,14 @@ test("the form says what holds where it is silent: the Guild's limit, else the p
   });
 });
 
+test("one line of a task or of what a model said shows no marks", async () => {
+  const task = "## Fix `slug()` in **textkit**\n\nmore";
+  const landing = await draw({ ...base("#/"), runs: { status: "ready", items: [row({ task })] } });
+  assert.deepEqual(all(landing, ".landing-said"), ["Fix slug() in textkit"]);
+  const rows = all(await draw(watching(failedRun("u"), { summary: over })), ".row-title");
+  assert.ok(rows.includes("The cut uses rfind, which gives up the last word."), rows.join("|"));
+});
+
 test("text that waits for its format shows without marks and with every word, in time linear in its length", () => {
   assert.equal(unmarked("# Done\n\n**All** `10` pass\n> so __it__ said"), "Done\n\nAll 10 pass\nso it said");
   assert.equal(unmarked("2 * 3 ** 4, snake_case, #1 and `open"), "2 * 3 ** 4, snake_case, #1 and `open");

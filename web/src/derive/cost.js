@@ -24,6 +24,7 @@ export function deriveCostStrip(model, ledger, nowMs, summary = null) {
   const cost = numberOr(source.costMicroUSD);
   const limit = numberOr(run.budget?.costMicroUSD);
   const seconds = runSeconds(summary, run, nowMs);
+  const time = run.endedAt === undefined ? clock : duration;
   return {
     tokens: count(numberOr(source.tokens)),
     cached: count(numberOr(source.cachedPromptTokens)),
@@ -31,8 +32,8 @@ export function deriveCostStrip(model, ledger, nowMs, summary = null) {
     cost: money(cost),
     limit: limit === null ? "" : money(limit),
     fraction: fractionOf(cost, limit, source.tokens, run.budget?.tokens),
-    time: seconds === null ? UNKNOWN : run.endedAt === undefined ? clock(seconds) : duration(seconds),
-    timeLimit: numberOr(run.budget?.seconds) === null ? "" : clock(run.budget.seconds),
+    time: seconds === null ? UNKNOWN : time(seconds),
+    timeLimit: numberOr(run.budget?.seconds) === null ? "" : time(run.budget.seconds),
     errors: run.errors,
     claim: claimOf(run, totals),
     scripted: run.scripted === true || ledger?.scripted === true,

@@ -1,4 +1,5 @@
 // What a Run is called wherever it is named: what it came to once it succeeded, until then what it was asked.
+import { unmarked } from "./unmarked.js";
 
 /** The title of a RunSummary (or of none): plain text, `fallback` when it says nothing. */
 export function titleOf(summary, fallback = "") {
@@ -9,9 +10,9 @@ export function titleOf(summary, fallback = "") {
 /** `namespace/name` of a RunSummary: what tells apart Runs that were asked the same. "" when it says neither. */
 export const nameOf = (summary) => [summary?.namespace, summary?.name].filter(Boolean).join("/");
 
-/** The second line beside a title: the one of summary, label and task that the title has not said yet. */
+/** The second line beside a title: the one of summary, label and task that the title has not said yet, as plain text. */
 export function subtitleOf(summary) {
   const title = titleOf(summary);
-  const firstLine = String(summary?.task ?? "").split("\n", 1)[0];
+  const firstLine = unmarked(String(summary?.task ?? "").split("\n", 1)[0].slice(0, 1000));
   return [summary?.summary, summary?.label, firstLine].find((line) => line && line !== title) ?? "";
 }

@@ -1,6 +1,7 @@
 // The event list: every step as one row of fixed height, windowed, so that 40,000 rows cost as many nodes as 40.
 import { h } from "../h.js";
 import { attr, text } from "../safe.js";
+import { unmarked } from "../derive/unmarked.js";
 import { duration, money, timeOfDay } from "../format.js";
 import { FollowList, ListScrolled, ROW_PX, rowsOf, Select, SetFilter, ToggleOnly } from "../actions.js";
 import { shownOutcome } from "../derive/outcome.js";
@@ -136,7 +137,7 @@ function Row(state, { operation, hit }, index) {
 
 // A model call says more by its first words than by the name of its model.
 const titleOf = ({ title, kind, destination, result }, labels) => {
-  if (kind === "model" && result) return attr(result, 200);
+  if (kind === "model" && result) return unmarked(attr(result, 200));
   const shown = text(title, 200);
   if (shown !== "" && shown !== destination.slice(5)) return shown;
   return kind === "tool" ? "" : labels.kind(kind);

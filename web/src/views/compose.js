@@ -37,7 +37,7 @@ export function Compose(state, store) {
         TaskField(form, problems, store),
         h("div", { class: "field-row" }, [
           NamespaceField(state, form, problems),
-          Field({ field: "name", label: "Name", hint: "Left out: run- and five letters", value: form.name, problems }),
+          Field({ field: "name", label: "Name", hint: "Left out: a name such as run-x7k2q is made", value: form.name, problems }),
         ]),
         GuildField(state, form, problems),
         WorkspaceFields(form, problems),
