@@ -139,7 +139,8 @@ class Auth:
             person = await self._identity.person(token)
         if person is None:
             self._failures.put(client, (self._failures.get(client) or 0) + 1)
-            raise Refused(401, "The cluster does not accept this token", "Make a new one: kubectl create token NAME -n NAMESPACE")
+            again = "Make a new one: kubectl create token NAME -n NAMESPACE"
+            raise Refused(401, "The cluster does not accept this token", again)
         self._people.put(key, person)
         self._good.put(key, value=True)
         return person
