@@ -71,6 +71,7 @@ const subscriptions = (state) => [
     ],
 ];
 
+store.warm();
 const theme = chosenTheme();
 const state = initialState({
   hash: location.hash,

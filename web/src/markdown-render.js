@@ -105,6 +105,11 @@ export function createMarkdownStore({ startWorker, build, onChange, limits = LIM
     return true;
   }
 
+  /** Loads the first worker before any prose has come: while a person signs in, nothing waits for it. */
+  function warm() {
+    if (starts === 0) addWorker();
+  }
+
   function give(worker, text) {
     worker.job = { id: nextId, text };
     nextId += 1;
@@ -151,7 +156,7 @@ export function createMarkdownStore({ startWorker, build, onChange, limits = LIM
     queue.length = 0;
   }
 
-  return { get, close, size: () => cache.size };
+  return { get, warm, close, size: () => cache.size };
 }
 
 const PENDING = Object.freeze({ state: "pending", nodes: null, reason: "" });
