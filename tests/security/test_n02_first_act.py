@@ -3,7 +3,7 @@
 import pytest
 from support.installation import Installation, condition, one_role_guild, run_manifest
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow]
+pytestmark = [pytest.mark.cluster, pytest.mark.slow, pytest.mark.alone]
 RUNS = 50
 
 
