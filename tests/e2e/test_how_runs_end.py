@@ -35,7 +35,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "garbage-source": {"guild": AT_ONCE, "workspace": {"archive": {"configMap": "no-archive"}}},
     "large-source": {"guild": AT_ONCE, "workspace": {"archive": {"configMap": "bomb"}}},
     **{f"fault-{fault}": {"guild": one_role_guild(f"fault-{fault}")} for fault in FAULTS},
-    **{name: {"guild": SLOW, "budget": budget} for name, (budget, _) in BUDGETS.items()},
+    **{name: {"guild": SLOW, "budget": budget, "mode": "scheduled"} for name, (budget, _) in BUDGETS.items()},
+    "asks-for-money": {"guild": SLOW, "budget": {"costMicroUSD": 1}},
 }
 
 
@@ -144,8 +145,16 @@ def test_a_budget_that_is_used_up(installation: Installation, end_of: Ended, nam
     assert usage.get("costMicroUSD", 0) <= budget.get("costMicroUSD", 10**9)
 
 
+@pytest.mark.usefixtures("end_of")
+def test_where_a_person_is_there_he_is_asked_first(installation: Installation) -> None:
+    name = "asks-for-money"
+    waiting = installation.wait_run(name, lambda run: run.get("status", {}).get("phase") == "AwaitingHuman", 300)
+    assert condition(waiting, "AwaitingHuman")["reason"] == "QuestionOpen"
+    installation.delete("run", name)
+
+
 def test_a_full_quota_says_so_and_the_run_starts_when_there_is_room(installation: Installation, end_of: Ended) -> None:
-    for name in RUNS:
+    for name in RUNS.keys() - {"asks-for-money"}:
         end_of(name)
     installation.delete("run", "no-room")
     quota = {"apiVersion": "v1", "kind": "ResourceQuota", "metadata": {"name": "full"}, "spec": {"hard": {"pods": "0"}}}

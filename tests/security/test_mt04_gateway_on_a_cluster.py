@@ -182,7 +182,10 @@ async def test_the_gateways_account_can_follow_what_it_must_and_write_its_own_st
         assert found.defaults.cost_micro_usd == 5
         stored = rules.run(budget={"steps": 7})
         uid, name = stored["metadata"]["uid"], stored["metadata"]["name"]
-        await until(lambda: runs.run(uid), 10)
+        frozen = json.dumps({"status": {"budget": {"steps": 7, "seconds": 60}}})  # as the operator writes it
+        written = rules.attempt("patch", "run", name, "--subresource=status", "--type=merge", "-p", frozen)
+        assert written.returncode == 0, written.stderr
+        await until(lambda: (seen := runs.run(uid)) and seen.budget, 10)
         run = runs.run(uid)
         assert run is not None
         assert run.budget is not None
