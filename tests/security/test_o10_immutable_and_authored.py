@@ -116,8 +116,15 @@ def test_the_apis_account_may_cancel_and_change_nothing_else(rules: Fence) -> No
     assert done.returncode == 0, done.stderr
 
 
-def _act(author: str | None, name: str, **body: Any) -> dict[str, Any]:
-    spec = {"runRef": {"name": "some-run", "uid": "u-1"}, **({"author": author} if author else {}), **body}
+@pytest.fixture(scope="module")
+def some_run(rules: Fence) -> dict[str, str]:
+    """The Run that is acted on; an act goes with its Run, so one on a Run that never was would vanish."""
+    made = rules.run(name="some-run")["metadata"]
+    return {"name": made["name"], "uid": made["uid"]}
+
+
+def _act(run_ref: dict[str, str], author: str | None, name: str, **body: Any) -> dict[str, Any]:
+    spec = {"runRef": run_ref, **({"author": author} if author else {}), **body}
     return {
         "apiVersion": "guildhall.dev/v1alpha1", "kind": "Intervention", "metadata": {"name": name}, "spec": spec,
     }  # fmt: skip
@@ -128,42 +135,44 @@ APPROVAL = {"approval": {"approvalId": "a1", "argumentsHash": "0" * 64, "decisio
 MAY_ACT = {"apiGroups": ["guildhall.dev"], "resources": ["interventions"], "verbs": ["create", "get", "patch"]}
 
 
-def test_an_author_cannot_be_forged(rules: Fence) -> None:
+def test_an_author_cannot_be_forged(rules: Fence, some_run: dict[str, str]) -> None:
     jane = rules.user(MAY_ACT)
-    done = rules.create(_act(jane, f"mine-{jane}", **ABORT), user=jane)
+    done = rules.create(_act(some_run, jane, f"mine-{jane}", **ABORT), user=jane)
     assert done.returncode == 0, done.stderr
-    assert denied(rules.create(_act("someone-else", f"forged-{jane}", **ABORT), user=jane), "author must be you")
+    assert denied(
+        rules.create(_act(some_run, "someone-else", f"forged-{jane}", **ABORT), user=jane), "author must be you"
+    )
     assert rules.attempt("get", "intervention", f"forged-{jane}").returncode != 0
-    done = rules.create(_act("someone-else", f"named-{jane}", **ABORT), user=rules.account("api"))
+    done = rules.create(_act(some_run, "someone-else", f"named-{jane}", **ABORT), user=rules.account("api"))
     assert done.returncode == 0, f"the api names whom it signed in: {done.stderr}"
 
 
-def test_a_missing_author_is_filled_in_with_the_caller(rules: Fence) -> None:
+def test_a_missing_author_is_filled_in_with_the_caller(rules: Fence, some_run: dict[str, str]) -> None:
     jane = rules.user(MAY_ACT)
-    done = rules.create(_act(None, f"unsigned-{jane}", **ABORT), user=jane, lax=True)
+    done = rules.create(_act(some_run, None, f"unsigned-{jane}", **ABORT), user=jane, lax=True)
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["spec"]["author"] == jane
 
 
-def test_approving_needs_the_verb_on_that_run(rules: Fence) -> None:
+def test_approving_needs_the_verb_on_that_run(rules: Fence, some_run: dict[str, str]) -> None:
     jane = rules.user(MAY_ACT)
-    assert denied(rules.create(_act(jane, f"no-{jane}", **APPROVAL), user=jane), "approve")
+    assert denied(rules.create(_act(some_run, jane, f"no-{jane}", **APPROVAL), user=jane), "approve")
     other = {"apiGroups": ["guildhall.dev"], "resources": ["runs"], "verbs": ["approve"]}
     rules.grant(jane, {**other, "resourceNames": ["another-run"]})
-    assert denied(rules.create(_act(jane, f"no-{jane}", **APPROVAL), user=jane), "approve")
+    assert denied(rules.create(_act(some_run, jane, f"no-{jane}", **APPROVAL), user=jane), "approve")
     rules.grant(jane, {**other, "resourceNames": ["some-run"]})
-    done = rules.create(_act(jane, f"yes-{jane}", **APPROVAL), user=jane)
+    done = rules.create(_act(some_run, jane, f"yes-{jane}", **APPROVAL), user=jane)
     assert done.returncode == 0, done.stderr
 
 
-def test_an_intervention_is_immutable_field_by_field(rules: Fence) -> None:
+def test_an_intervention_is_immutable_field_by_field(rules: Fence, some_run: dict[str, str]) -> None:
     changed: dict[str, Any] = {
         "runRef": {"name": "other", "uid": "u-2"}, "author": "other", "interrupt": {"intent": "redirect"},
         "answer": {"questionId": "q", "text": "t"}, "approval": APPROVAL["approval"],
     }  # fmt: skip
     assert set(changed) == {info.alias or name for name, info in InterventionSpec.model_fields.items()}
     api = rules.account("api")
-    assert rules.create(_act("jane", "fixed", **ABORT), user=api).returncode == 0
+    assert rules.create(_act(some_run, "jane", "fixed", **ABORT), user=api).returncode == 0
     assert rules.patch("intervention", "fixed", {"metadata": {"labels": {"a": "b"}}}).returncode == 0, "control"
     for field, value in changed.items():
         assert denied(rules.patch("intervention", "fixed", {"spec": {field: value}}), SAID), field
@@ -171,15 +180,18 @@ def test_an_intervention_is_immutable_field_by_field(rules: Fence) -> None:
             assert rules.patch("intervention", "fixed", [{"op": "remove", "path": f"/spec/{field}"}]).returncode != 0
 
 
-def test_an_intervention_has_exactly_one_body(rules: Fence) -> None:
-    assert denied(rules.create(_act("kubernetes-admin", "empty"), dry=True), "exactly one of")
-    assert denied(rules.create(_act("kubernetes-admin", "two", **ABORT, **APPROVAL), dry=True), "exactly one of")
+def test_an_intervention_has_exactly_one_body(rules: Fence, some_run: dict[str, str]) -> None:
+    assert denied(rules.create(_act(some_run, "kubernetes-admin", "empty"), dry=True), "exactly one of")
+    assert denied(
+        rules.create(_act(some_run, "kubernetes-admin", "two", **ABORT, **APPROVAL), dry=True), "exactly one of"
+    )
 
 
 WRITERS: dict[str, dict[str, Any]] = {
     "operator": {"observedGeneration": 3, "conditions": None, "phase": "Running", "reason": "Started", "guild": "g",
                  "guildDigest": "a" * 64, "entryRole": "solo", "attempts": [{"number": 1, "job": "j"}],
-                 "startTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T00:00:00Z", "duration": "1s"},
+                 "startTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T00:00:00Z", "duration": "1s",
+                 "budget": {"steps": 7}, "source": {"commit": "a" * 40}},
     "gateway": {"usage": {"calls": 1}, "cost": "$0.01", "awaiting": {"questions": 1}},
     "api": {"archive": {"storedSeq": 1}, "result": {"outcome": "succeeded"}, "summary": "Done.",
             "changes": {"files": 1}},
@@ -228,9 +240,9 @@ def test_status_is_not_written_by_the_way_of_the_spec(rules: Fence) -> None:
     assert "status" not in json.loads(done.stdout)
 
 
-def test_an_interventions_status_is_the_gateways(rules: Fence) -> None:
+def test_an_interventions_status_is_the_gateways(rules: Fence, some_run: dict[str, str]) -> None:
     meddler = rules.user({"apiGroups": ["guildhall.dev"], "resources": ["*"], "verbs": ["*"]})
-    assert rules.create(_act(meddler, f"act-{meddler}", **ABORT), user=meddler).returncode == 0
+    assert rules.create(_act(some_run, meddler, f"act-{meddler}", **ABORT), user=meddler).returncode == 0
     state = {"status": {"state": "Consumed", "time": "2026-01-01T00:00:00Z"}}
     assert denied(rules.patch("intervention", f"act-{meddler}", state, user=meddler, status=True), "the gateway's")
     done = rules.patch("intervention", f"act-{meddler}", state, user=rules.account("gateway"), status=True)
