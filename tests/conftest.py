@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from support import injection
 from support.cluster import Cluster
 from support.cluster_fixture import cluster, namespace
 from support.crds import install_crds
@@ -56,7 +57,7 @@ def values(images: dict[str, str], runs: str = NAMESPACE) -> dict[str, object]:
         "fetcher": fetcher_values(),
         "gateway": {
             "connections": connection_values(runs),
-            "scenarios": {path.name: path.read_text() for path in files},
+            "scenarios": {path.name: path.read_text() for path in files} | injection.scenarios(),
         },
     }
 
