@@ -40,7 +40,7 @@ def wake(draft: Draft, op: OpId, event: str) -> None:
     handler = next(
         (one for one in draft.state.roster.snapshot.guild.roles if one.handler and one.handler.on == event), None
     )
-    if handler is None or seen.watches or _is_watched(draft, op):
+    if handler is None or seen.watches or holds(draft, op):
         return
     if seen.woken >= limits.HANDLER_WAKES_PER_ROLE_MAX_COUNT or draft.state.wakes >= limits.HANDLER_WAKES_MAX_COUNT:
         return
@@ -64,13 +64,9 @@ def wake(draft: Draft, op: OpId, event: str) -> None:
     draft.begin(RoleRun(handler.name, begun, history, member.tools, watches=op))
 
 
-def _is_watched(draft: Draft, op: OpId) -> bool:
-    return any(one.watches == op for one in draft.state.roles.values())
-
-
 def holds(draft: Draft, op: OpId) -> bool:
-    """Whether a role waits with its next model call until its handler has looked."""
-    return _is_watched(draft, op)
+    """Whether a handler looks at a role, which waits with its next model call until that is over."""
+    return any(one.watches == op for one in draft.state.roles.values())
 
 
 def close(draft: Draft, op: OpId, said: str, *, is_error: bool = False) -> None:

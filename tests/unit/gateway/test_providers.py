@@ -11,13 +11,13 @@ import pytest
 from guildhall_contracts.model_api import ModelRequest
 from guildhall_gateway.live import Timeouts
 from guildhall_gateway.prices import TokenCount
-from guildhall_gateway.providers.base import ProviderFailure, ProviderReply
 from guildhall_gateway.providers.pydantic_ai import PydanticAiProvider, connect, read_key
 from support.providers import server as wire
 from support.providers.anthropic import anthropic
 from support.providers.chat import chat, piece
 from support.providers.server import Provider
 from unit.gateway import kit
+from unit.gateway.asking import failed, gathered
 
 KEY = "sk-canary-0123456789"
 
@@ -48,23 +48,6 @@ TOOL = {
 
 def asked(model: str, **more: Any) -> ModelRequest:
     return ModelRequest.model_validate(kit.request(model=model, tools=[TOOL], **more))
-
-
-async def gathered(provider: PydanticAiProvider, request: ModelRequest) -> tuple[str, ProviderReply]:
-    text, reply = "", None
-    async for item in provider.stream(request, 1):
-        if isinstance(item, ProviderReply):
-            reply = item
-        else:
-            text += item
-    assert reply is not None
-    return text, reply
-
-
-async def failed(provider: PydanticAiProvider, request: ModelRequest) -> ProviderFailure:
-    with pytest.raises(ProviderFailure) as caught:
-        await gathered(provider, request)
-    return caught.value
 
 
 async def test_chat_streams_text_and_counts_tokens(server: Provider, tmp_path: Path) -> None:
