@@ -56,11 +56,10 @@ def test_runs_over_the_limit_wait_with_reason_and_position_and_go_in_order(opera
     assert f"{PLACES} Runs at a time" in queued(operator, names[-1])["message"]
     ended = [operator.done(name, seconds=60) for name in names]
     assert {run["status"]["reason"] for run in ended} == {"Completed"}
-    starts = [run["status"]["startTime"] for run in ended]
-    assert starts == sorted(starts)
     jobs = {job["metadata"]["labels"]["guildhall.dev/run"]: job for job in operator.items("jobs")}
-    waited = jobs[ended[-1]["metadata"]["uid"]]["metadata"]["creationTimestamp"]
-    assert waited >= min(run["status"]["completionTime"] for run in ended[:PLACES]), "control: it did wait"
+    made = [jobs[run["metadata"]["uid"]]["metadata"]["creationTimestamp"] for run in ended]
+    assert made == sorted(made), "let in, in order; which pod of two starts first is the kubelet's affair"
+    assert made[-1] >= min(run["status"]["completionTime"] for run in ended[:PLACES]), "control: it did wait"
 
 
 def test_a_cancelled_queue_starts_nothing(operator: OperatorProcess) -> None:

@@ -35,13 +35,13 @@ def run(name: str, **spec: Any) -> dict[str, Any]:
 @pytest.fixture(scope="module", name="uids")
 def _uids(installation: Installation) -> dict[str, str]:
     """Both Runs done, sealed and gone, each after somebody had asked it something; their uids."""
-    for name in ("secret", "open"):
+    runs = {"secret": run("secret", private=True, deliver="none", retainSeconds=RETAIN_SECONDS), "open": run("open")}
+    uids = {}
+    for name, manifest in runs.items():
         installation.delete("run", name)
-    installation.apply(run("secret", private=True, deliver="none", retainSeconds=RETAIN_SECONDS), run("open"))
-    uids = {name: installation.get("run", name)["metadata"]["uid"] for name in ("secret", "open")}
-    for name, uid in uids.items():
-        installation.wait_run(name, lambda found: found.get("status", {}).get("phase") == "Running", 90)
-        ask(installation, name, uid)
+        installation.apply(manifest)
+        uids[name] = installation.get("run", name)["metadata"]["uid"]
+        ask(installation, name, uids[name])
     for name in uids:
         wait_gone(installation, name)
     return uids
