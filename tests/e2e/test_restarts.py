@@ -4,21 +4,21 @@ import json
 import os
 import signal
 import subprocess
-import time
 from collections import Counter
 from typing import Any
 
 import pytest
+from support.cluster import eventually
 from support.installation import Installation, condition, one_role_guild, run_manifest
 from support.processes import process_of, wait_ready
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 POINTS = {
-    "created": lambda run, _events: True,
-    "accepted": lambda run, _events: condition(run, "Accepted").get("status") == "True",
-    "verified": lambda run, _events: condition(run, "IsolationVerified").get("status") == "True",
-    "working": lambda _run, events: any(event["type"] == "tool.finished" for event in events),
-    "half-way": lambda _run, events: sum(event["type"] == "model.finished" for event in events) >= 3,
+    "created": lambda here, name: True,
+    "accepted": lambda here, name: condition(here.get("run", name), "Accepted").get("status") == "True",
+    "verified": lambda here, name: condition(here.get("run", name), "IsolationVerified").get("status") == "True",
+    "working": lambda here, name: printed(here, name, "tool.finished") >= 1,
+    "half-way": lambda here, name: printed(here, name, "model.finished") >= 3,
 }
 
 
@@ -46,7 +46,11 @@ def journal_events(here: Installation, name: str) -> list[dict[str, Any]]:
     return events
 
 
-@pytest.mark.slow
+def printed(here: Installation, name: str, kind: str) -> int:
+    """How many events of a kind the executor printed so far."""
+    return sum(event["type"] == kind for event in journal_events(here, name))
+
+
 @pytest.mark.parametrize("point", POINTS)
 @pytest.mark.parametrize("component", ["operator", "gateway", "api"])
 def test_killed(own_installation: Installation, component: str, point: str) -> None:
@@ -56,10 +60,7 @@ def test_killed(own_installation: Installation, component: str, point: str) -> N
     victim = process_of(installation, component)
     installation.delete("run", name)
     installation.apply(run_manifest(name, guild=one_role_guild("brisk", "write_file", "run_shell")))
-    end = time.monotonic() + 60
-    while not POINTS[point](installation.get("run", name), journal_events(installation, name)):
-        assert time.monotonic() < end, installation.story(name)
-        time.sleep(0.2)
+    eventually(lambda: POINTS[point](installation, name), seconds=60)
     os.kill(victim, signal.SIGKILL)
 
     run = installation.wait_done(name, 180)
@@ -89,8 +90,9 @@ def test_a_rotated_log_is_repaired_while_the_api_was_away(installation: Installa
         installation.control_kubectl("scale", "deployment/guildhall-api", "--replicas=0")
         installation.apply(run_manifest(name, guild=one_role_guild("talkative", "run_shell")))
         installation.wait_run(name, lambda run: condition(run, "Running").get("status") == "True", 60)
-        time.sleep(20)
-        assert len(journal_events(installation, name)) > 0
+        logs = installation.cluster.kubeconfig.parent.parent / "pod-logs"
+        pod = f"{installation.namespace}_{name}-*"
+        eventually(lambda: list(logs.glob(f"{pod}/executor/*.log.*")), seconds=90)
         installation.control_kubectl("scale", "deployment/guildhall-api", "--replicas=1")
         wait_ready(installation)
         run = installation.wait_done(name, 180)

@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from support import reads
+
 COMMAND = Path(__file__).resolve().parent.parent / "cluster" / "cluster.py"
 BUSYBOX = "guildhall.dev/cluster-busybox:1"
 ENFORCER_LOCK = Path("/run/lock/guildhall-enforcer")
@@ -29,7 +31,7 @@ RESTRICTED: dict[str, Any] = {
 }
 
 
-class ClusterError(Exception):
+class ClusterError(AssertionError):
     """A kubectl or cluster command ended with an error; the message is its last words."""
 
 
@@ -55,7 +57,13 @@ class Cluster:
 
     def get(self, *words: str) -> Any:
         """Decoded `kubectl get … -o json`."""
-        return json.loads(self.kubectl("get", *words, "-o", "json"))
+        asked = reads.question(words)
+        if asked is None:
+            return json.loads(self.kubectl("get", *words, "-o", "json"))
+        try:
+            return reads.read(self.kubeconfig, asked)
+        except reads.NotReadError as error:
+            raise ClusterError(f"kubectl get {' '.join(words)}: {error}") from error
 
     def apply(self, *objects: Mapping[str, Any], namespace: str | None = None) -> None:
         where = ["-n", namespace] if namespace else []

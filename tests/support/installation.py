@@ -67,14 +67,11 @@ class Installation:
         return self.kubectl("-n", self.control, *arguments)
 
     def get(self, kind: str, name: str, namespace: str = "") -> dict[str, Any]:
-        where = ("-n", namespace or self.namespace)
-        found: dict[str, Any] = json.loads(self.kubectl(*where, "get", kind, name, "-o", "json"))
+        found: dict[str, Any] = self.cluster.get(kind, name, "-n", namespace or self.namespace)
         return found
 
     def items(self, kind: str, namespace: str = "", selector: str = "") -> list[dict[str, Any]]:
-        chosen = ("-l", selector) if selector else ()
-        listed = self.kubectl("-n", namespace or self.namespace, "get", kind, "-o", "json", *chosen)
-        found: list[dict[str, Any]] = json.loads(listed)["items"]
+        found: list[dict[str, Any]] = self.cluster.get(kind, "-n", namespace or self.namespace, "-l", selector)["items"]
         return found
 
     def apply(self, *objects: dict[str, Any], namespace: str = "") -> None:
