@@ -68,4 +68,12 @@ REASON_TEXTS: Final[dict[str, str]] = {
     "Cancelled": "Cancelled",
     "Deleted": "Deleted",
     "Internal": "A fault of Guildhall's own",
+    "Delivering": "The branch is being pushed",
+    "Pushed": "The branch is on the server",
+    "NothingToDeliver": "Nothing had changed",
+    "NotSucceeded": "Only a Run that succeeded is published",
+    "NotWhole": "The patch leaves out content",
+    "RunsUnasked": "The patch touches files that run by themselves",
+    "BranchExists": "The branch is there and holds something else",
+    "DeliveryFailed": "The branch was not pushed",
 }

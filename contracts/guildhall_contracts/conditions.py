@@ -14,6 +14,7 @@ ConditionType = Literal[
     "IsolationVerified",
     "Running",
     "AwaitingHuman",
+    "Delivered",
     "Sealed",
     "Succeeded",
 ]
@@ -66,6 +67,14 @@ Reason = Literal[
     "Cancelled",
     "Deleted",
     "Internal",
+    "Delivering",  # the publisher is pushing the branch
+    "Pushed",  # the branch is there
+    "NothingToDeliver",  # the Run changed nothing
+    "NotSucceeded",  # only a Run that succeeded is published
+    "NotWhole",  # the patch leaves out content
+    "RunsUnasked",  # the patch touches files that run by themselves, and the Run does not allow it
+    "BranchExists",  # the branch is there and holds something else
+    "DeliveryFailed",  # nothing was pushed; the message says why
 ]
 
 RETRYABLE_REASONS: Final = frozenset({"Evicted", "NodeLost", "ImagePullFailed"})

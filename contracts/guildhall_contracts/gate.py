@@ -71,8 +71,19 @@ class PrepareMessage(Record):
     elapsed_milliseconds: int = Field(0, ge=0)
 
 
+class PatchWord(Record):
+    """What the last look at the workspace came to. Without a hash nothing changed, or the patch is too large to keep."""
+
+    sha256: Sha256 | None = None
+    omitted: int = Field(0, ge=0)  # paths whose content the patch lacks
+    will_run: int = Field(0, ge=0)  # files that something runs or obeys unasked
+
+
 class ExecutorMessage(Record):
-    """Termination message of the executor: how the Run ended and the last event it wrote."""
+    """Termination message of the executor: how the Run ended and the last event it wrote.
+
+    `patch` is there where the Run delivers a branch and its last change set is told, kept and durable.
+    """
 
     v: Literal[1] = 1
     run: Uid
@@ -82,6 +93,7 @@ class ExecutorMessage(Record):
     reason: str = Field("", max_length=40)  # a reason of conditions.Reason the executor may choose, or empty
     message: str = Field("", max_length=600)
     last_seq: int = Field(ge=0)
+    patch: PatchWord | None = None
 
 
 class ReprintMessage(Record):

@@ -8,8 +8,9 @@ from guildhall_contracts import limits
 from guildhall_contracts.base import Name, Record, RoleName, Sha256, Summary, Task, Uid
 from guildhall_contracts.conditions import Condition, Phase, Reason
 from guildhall_contracts.errors import ErrorKind
-from guildhall_contracts.fetch import FetchedSource, GitRef
+from guildhall_contracts.fetch import CommitId, FetchedSource, GitRef
 from guildhall_contracts.guild import Budget, GuildSpec
+from guildhall_contracts.publish import BranchName
 
 Quantity = Annotated[str, StringConstraints(max_length=32, pattern=r"^[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti)?$")]
 EnvName = Annotated[str, StringConstraints(max_length=128, pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
@@ -78,6 +79,13 @@ class Resources(Record):
     ephemeral_storage: Quantity = "1Gi"
 
 
+class Publish(Record):
+    """How `deliver: branch` pushes. Without a Secret of its own it uses the one of `workspace.git`."""
+
+    secret_ref: GuildRef | None = None
+    allow_will_run: bool = False
+
+
 class RunSpec(Record):
     """Everything but `cancel`, `suspend` and `ttlSecondsAfterFinished` is immutable."""
 
@@ -99,6 +107,7 @@ class RunSpec(Record):
     suspend: bool = False
     cancel: bool = False
     deliver: Literal["none", "patch", "branch"] = "patch"
+    publish: Publish | None = None
     ttl_seconds_after_finished: int | None = Field(None, ge=0, le=limits.TTL_MAX_SECONDS)
     priority: Name | None = None
 
@@ -161,6 +170,14 @@ class Result(Record):
     message: str = Field("", max_length=limits.STATUS_MESSAGE_MAX_CHARS)
 
 
+class Delivery(Record):
+    """The branch a Run was told to make; `commit` once it is there."""
+
+    branch: BranchName
+    patch_sha256: Sha256
+    commit: CommitId | None = None
+
+
 class RunStatus(Record):
     """One writer per field: operator (first block), gateway (second), api (third)."""
 
@@ -173,6 +190,7 @@ class RunStatus(Record):
     entry_role: RoleName | None = None
     budget: Budget | None = None  # as the snapshot has it: what executor and gateway both go by
     source: FetchedSource | None = None
+    delivery: Delivery | None = None
     attempts: list[Attempt] = Field(default_factory=list, max_length=limits.ATTEMPTS_MAX_COUNT)
     start_time: str | None = Field(None, max_length=32)
     completion_time: str | None = Field(None, max_length=32)

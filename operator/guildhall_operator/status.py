@@ -21,6 +21,7 @@ OWNED_FIELDS: Final = (
     "entryRole",
     "budget",
     "source",
+    "delivery",
     "attempts",
     "startTime",
     "completionTime",
@@ -34,6 +35,7 @@ _ORDER: Final = (
     "Running",
     "AwaitingHuman",
     "Succeeded",
+    "Delivered",
     "Sealed",
 )
 Truth = Literal["True", "False", "Unknown"]

@@ -14,6 +14,7 @@ from support.waiting import HASH, approval, question
 Pair = tuple[KubeStub, Api]
 NAMED: list[tuple[dict[str, Any], tuple[str, str]]] = [
     ({"workspace": {"git": {"url": "https://evil.example/x", "secretRef": {"name": "someones"}}}}, ("secrets", "someones")),  # noqa: E501
+    ({"deliver": "branch", "publish": {"secretRef": {"name": "someones"}}}, ("secrets", "someones")),
     ({"workspace": {"claim": {"name": "someones"}}}, ("persistentvolumeclaims", "someones")),
     ({"workspace": {"template": {"claim": "someones"}}}, ("persistentvolumeclaims", "someones")),
     ({"workspace": {"archive": {"configMap": "someones"}}}, ("configmaps", "someones")),

@@ -12,6 +12,11 @@ NAMED: dict[str, tuple[dict[str, Any], str, str, str]] = {
         {"workspace": {"git": {"url": "https://git.example/x.git", "secretRef": {"name": "theirs"}}}},
         "", "secrets", "theirs",
     ),
+    "publishing secret": (
+        {"deliver": "branch", "publish": {"secretRef": {"name": "theirs"}},
+         "workspace": {"git": {"url": "https://git.example/x.git"}}},
+        "", "secrets", "theirs",
+    ),
     "claim": ({"workspace": {"claim": {"name": "theirs"}}}, "", "persistentvolumeclaims", "theirs"),
     "template": ({"workspace": {"template": {"claim": "theirs"}}}, "", "persistentvolumeclaims", "theirs"),
     "configmap": ({"workspace": {"archive": {"configMap": "theirs"}}}, "", "configmaps", "theirs"),

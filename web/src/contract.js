@@ -82,6 +82,7 @@ export const CONDITION_TYPES = Object.freeze([
   "IsolationVerified",
   "Running",
   "AwaitingHuman",
+  "Delivered",
   "Sealed",
   "Succeeded"
 ]);
@@ -132,7 +133,15 @@ export const REASONS = Object.freeze([
   "ExecutorFailed",
   "Cancelled",
   "Deleted",
-  "Internal"
+  "Internal",
+  "Delivering",
+  "Pushed",
+  "NothingToDeliver",
+  "NotSucceeded",
+  "NotWhole",
+  "RunsUnasked",
+  "BranchExists",
+  "DeliveryFailed"
 ]);
 
 export const MODES = Object.freeze([

@@ -34,6 +34,8 @@ def named_objects(namespace: str, spec: RunSpec) -> list[Act]:
     acts: list[Act] = []
     if spec.guild_ref is not None:
         acts.append(Act("get", namespace, "guilds", spec.guild_ref.name))
+    if spec.publish is not None and spec.publish.secret_ref is not None:
+        acts.append(Act("get", namespace, "secrets", spec.publish.secret_ref.name, ""))
     workspace = spec.workspace
     if workspace is None:
         return acts

@@ -54,8 +54,8 @@ CEL: what a Run's spec names and its author must be able to get. Call with (dict
 */}}
 {{- define "guildhall.references" -}}
 variables:
-- name: secret
-  expression: {{ .spec }}.?workspace.?git.?secretRef.?name.orValue("")
+- name: secrets
+  expression: '[{{ .spec }}.?workspace.?git.?secretRef.?name.orValue(""), {{ .spec }}.?publish.?secretRef.?name.orValue("")].filter(name, name != "")'
 - name: claims
   expression: '[{{ .spec }}.?workspace.?claim.?name.orValue(""), {{ .spec }}.?workspace.?template.?claim.orValue("")].filter(name, name != "")'
 - name: configMap
@@ -64,9 +64,9 @@ variables:
   expression: {{ .spec }}.?guildRef.?name.orValue("")
 validations:
 - expression: >-
-    variables.secret == "" ||
-    authorizer.group("").resource("secrets").namespace(request.namespace).name(variables.secret).check("get").allowed()
-  messageExpression: '"you may not get Secret " + variables.secret + ", so {{ .what }} may not use it; ask for that right or name another Secret"'
+    variables.secrets.all(name,
+    authorizer.group("").resource("secrets").namespace(request.namespace).name(name).check("get").allowed())
+  messageExpression: '"you may not get Secret " + variables.secrets.join(", ") + ", so {{ .what }} may not use it; ask for that right or name another Secret"'
   reason: Forbidden
 - expression: >-
     variables.claims.all(name,

@@ -27,6 +27,7 @@ from guildhall_contracts import (
     intervention,
     model_api,
     policy,
+    publish,
     run,
     schedule,
     snapshot,
@@ -51,6 +52,7 @@ SECTIONS: Final = (
     Section("Snapshot", "operator → ConfigMap → executor", (snapshot,)),
     Section("Gate and termination messages", "operator → prepare; prepare, executor → operator", (gate,)),
     Section("Fetcher", "operator → fetcher; fetcher → operator", (fetch,)),
+    Section("Publisher", "operator → publisher; publisher → operator", (publish,)),
     Section(
         "LogEvents",
         "executor → stdout and journal → api → console",

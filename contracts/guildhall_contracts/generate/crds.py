@@ -83,6 +83,11 @@ _RUN_RULES: Final = (
     ),
     ("!self.private || self.deliver == 'none'", "a private Run keeps and delivers nothing: set deliver to none"),
     ("self.private || !has(self.retainSeconds)", "retainSeconds goes with private: true only"),
+    (
+        "self.deliver != 'branch' || (has(self.workspace) && has(self.workspace.git))",
+        "deliver: branch pushes to the repository the workspace comes from: name one in workspace.git, or use patch",
+    ),
+    ("self.deliver == 'branch' || !has(self.publish)", "publish goes with deliver: branch only"),
     ("!oldSelf.cancel || self.cancel", "a cancelled Run stays cancelled; create a new Run"),
 )
 _INTERVENTION_RULES: Final = (
@@ -108,6 +113,11 @@ _SCHEDULE_RULES: Final = (
         "a private Run keeps and delivers nothing: set deliver to none",
     ),
     (f"{_TEMPLATE}.private || !has({_TEMPLATE}.retainSeconds)", "retainSeconds goes with private: true only"),
+    (
+        f"{_TEMPLATE}.deliver != 'branch' || (has({_TEMPLATE}.workspace) && has({_TEMPLATE}.workspace.git))",
+        "deliver: branch pushes to the repository the workspace comes from: name one in workspace.git, or use patch",
+    ),
+    (f"{_TEMPLATE}.deliver == 'branch' || !has({_TEMPLATE}.publish)", "publish goes with deliver: branch only"),
     (f"!{_TEMPLATE}.cancel && !{_TEMPLATE}.suspend", "a template makes Runs that start: leave cancel and suspend out"),
     (
         "!has(self.runTemplate.labels) || self.runTemplate.labels.all(key, !key.contains('guildhall.dev/'))",
@@ -152,6 +162,7 @@ KINDS: Final = (
             Column("Guild", ".status.guild"),
             Column("Cost", ".status.cost"),
             Column("Duration", ".status.duration"),
+            Column("Branch", ".status.delivery.branch", wide=True),
             Column("Summary", ".status.summary", wide=True),
             _AGE,
         ),

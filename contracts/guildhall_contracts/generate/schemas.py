@@ -6,7 +6,7 @@ from typing import Any, Final
 from pydantic import TypeAdapter
 from pydantic.json_schema import models_json_schema
 
-from guildhall_contracts import api, events, external, fetch, frames, gate, interaction, model_api, snapshot
+from guildhall_contracts import api, events, external, fetch, frames, gate, interaction, model_api, publish, snapshot
 from guildhall_contracts.generate.catalogue import records
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
@@ -29,6 +29,7 @@ def schema_files() -> dict[str, str]:
         "prepare-message": gate.PrepareMessage,
         "executor-message": gate.ExecutorMessage,
         "fetch-message": fetch.FetchMessage,
+        "publish-message": publish.PublishMessage,
         "interaction-model": interaction.InteractionModel,
     }
     files = {
