@@ -72,7 +72,7 @@ class PrepareMessage(Record):
 
 
 class PatchWord(Record):
-    """What the last look at the workspace came to. Without a hash nothing changed, or the patch is too large to keep."""
+    """What the last look at the workspace came to. No hash: nothing changed, or the patch is too large to keep."""
 
     sha256: Sha256 | None = None
     omitted: int = Field(0, ge=0)  # paths whose content the patch lacks

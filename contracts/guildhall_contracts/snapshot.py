@@ -18,6 +18,7 @@ RUN_LABEL: Final = (
 ATTEMPT_LABEL: Final = "guildhall.dev/attempt"
 RESEND_LABEL: Final = "guildhall.dev/resend"  # on a pod that prints the journal again; value: the round
 FETCH_LABEL: Final = "guildhall.dev/fetch"  # on the fetch pod instead of the Run's; selected by the fetchers' policy
+PUBLISH_LABEL: Final = "guildhall.dev/publish"  # beside the fetch label on the pod that pushes; value: its number
 RUN_NAME_ANNOTATION: Final = "guildhall.dev/run-name"
 
 EXECUTOR_UID: Final = 10_001
@@ -39,6 +40,12 @@ SOURCE_TREE: Final = "tree"  # the folder of the volume that becomes the run pod
 SOURCE_BASELINE: Final = "baseline"  # the folder beside it that becomes /guildhall/baseline
 FETCH_SECRET_PATH: Final = "/guildhall/secret"  # noqa: S105  a path
 FETCH_CA_PATH: Final = "/guildhall/ca/ca.crt"
+
+# The patch that may become a branch: the executor's `<journal>/<run>/delivery/patch`, the publish pod's mount of it
+DELIVERY_FOLDER: Final = "delivery"
+DELIVERY_FILE: Final = "patch"
+DELIVERY_PATH: Final = "/guildhall/delivery"
+PUBLISH_SCRATCH_PATH: Final = "/guildhall/scratch"
 
 
 class RoleTools(Record):

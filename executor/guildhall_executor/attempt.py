@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from guildhall_contracts.conditions import ERROR_KIND_REASONS
 from guildhall_contracts.errors import ErrorInfo, error_info
 from guildhall_contracts.events import ErrorRaised, RunFinished
-from guildhall_contracts.gate import ExecutorMessage
+from guildhall_contracts.gate import ExecutorMessage, PatchWord
 from guildhall_contracts.snapshot import RunSnapshot
 
 from guildhall_executor import emit, finish
@@ -49,7 +49,7 @@ async def run_attempt(
     snapshot: RunSnapshot, number: int, places: Places, patience: Patience, out_fd: int
 ) -> ExecutorMessage:
     """Runs or resumes to the end, whatever goes wrong: the answer always says how it ended. Raises nothing."""
-    run = snapshot.run
+    run, word = snapshot.run, None
     try:
         journal = Journal(places.journal / run, out_fd)
     except OSError as error:
@@ -62,12 +62,12 @@ async def run_attempt(
             seal = failed(unfit)
             _last_words(journal, snapshot, number, unfit)
         else:
-            seal = await _run(snapshot, number, places, patience, journal)
+            seal, word = await _run(snapshot, number, places, patience, journal)
     except Exception as error:  # noqa: BLE001  the last line of defence: it says what it can and ends
         problem = error_info("internal", _said(error))
         seal = failed(problem)
         _last_words(journal, snapshot, number, problem)
-    message = finish.message_of(seal, run, number, journal.last_seq)
+    message = finish.message_of(seal, run, number, journal.last_seq, word)
     with contextlib.suppress(OSError):
         journal.close()
     return message
@@ -116,7 +116,9 @@ def _last_words(journal: Journal, snapshot: RunSnapshot, number: int, error: Err
         journal.write_events([raised, ended], durable=True)
 
 
-async def _run(snapshot: RunSnapshot, number: int, places: Places, patience: Patience, journal: Journal) -> Seal:
+async def _run(
+    snapshot: RunSnapshot, number: int, places: Places, patience: Patience, journal: Journal
+) -> tuple[Seal, PatchWord | None]:
     state, missing = rebuild(make_roster(snapshot), journal.inputs, journal.last_seq)
     journal.write_events(missing, durable=True)
     spent = max((at.elapsed_milliseconds for at in journal.inputs), default=0)
@@ -133,7 +135,7 @@ async def _run(snapshot: RunSnapshot, number: int, places: Places, patience: Pat
         with contextlib.suppress(OSError):
             finish.write_files(journal.folder, seal)
         with contextlib.suppress(OSError):  # before the linger: a pod that is killed in it has said how it ended
-            message = finish.message_of(seal, snapshot.run, number, journal.last_seq)
+            message = finish.message_of(seal, snapshot.run, number, journal.last_seq, performer.word)
             finish.write_message(places.termination_message, message)
         told_to_stop.clear()
         await _first_of(performer.linger(), told_to_stop)
@@ -141,7 +143,7 @@ async def _run(snapshot: RunSnapshot, number: int, places: Places, patience: Pat
         remove()
         await workshop.close()
         gateway.close()
-    return seal
+    return seal, performer.word
 
 
 async def _opening(snapshot: RunSnapshot, gateway: Gateway) -> Began:

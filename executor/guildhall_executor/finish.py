@@ -4,14 +4,14 @@ from pathlib import Path
 
 from guildhall_contracts import limits
 from guildhall_contracts.base import one_line
-from guildhall_contracts.gate import ExecutorMessage
+from guildhall_contracts.gate import ExecutorMessage, PatchWord
 
 from guildhall_executor.effects import Seal
 
 _MESSAGE_CHARS = 600
 
 
-def message_of(seal: Seal, run: str, attempt: int, last_seq: int) -> ExecutorMessage:
+def message_of(seal: Seal, run: str, attempt: int, last_seq: int, patch: PatchWord | None = None) -> ExecutorMessage:
     """How the Run ended, within the 2 KiB a termination message may have."""
     chars = _MESSAGE_CHARS
     while True:
@@ -23,6 +23,7 @@ def message_of(seal: Seal, run: str, attempt: int, last_seq: int) -> ExecutorMes
             reason=seal.reason,
             message=one_line(seal.message, chars) if chars > 1 else "",
             last_seq=last_seq,
+            patch=patch,
         )
         if len(encoded(message)) <= limits.TERMINATION_MESSAGE_MAX_BYTES or chars <= 1:
             return message

@@ -50,7 +50,7 @@ class Journal:
         self._recover_events()
         self._events_fd = _open(folder / EVENTS_FILE)
         self._inputs_fd = _open(folder / INPUTS_FILE)
-        _sync_folder(folder)
+        sync_folder(folder)
 
     def _recover_inputs(self) -> list[At]:
         sound: list[At] = []
@@ -149,7 +149,8 @@ def _open(path: Path) -> int:
     return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o640)
 
 
-def _sync_folder(folder: Path) -> None:
+def sync_folder(folder: Path) -> None:
+    """Makes the names in `folder` durable. Raises OSError."""
     fd = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(fd)

@@ -10,13 +10,16 @@ from typing import Any
 from guildhall_contracts import limits
 from guildhall_contracts.errors import ErrorInfo, error_info
 from guildhall_contracts.events import Event, KnownEvent
+from guildhall_contracts.gate import PatchWord
 from guildhall_contracts.model_api import MailboxPage
 from guildhall_contracts.policy import is_external
+from guildhall_contracts.snapshot import DELIVERY_FOLDER
 
 from guildhall_executor import asks, emit, isolation, mailbox
 from guildhall_executor import clock as clocks
 from guildhall_executor.alarm import Alarm
 from guildhall_executor.code.session import CodeSession
+from guildhall_executor.delivery import Delivery
 from guildhall_executor.effects import (
     AnswerCode,
     AskApproval,
@@ -72,7 +75,8 @@ class Performer:
         self._clock = clock
         self._inbox: asyncio.Queue[AnyInput] = asyncio.Queue()
         self._code = CodeSession(self.put)
-        self._work = Work(gateway, workshop, patience, self.tell, self._code)
+        kept = journal.folder / DELIVERY_FOLDER if state.roster.snapshot.deliver == "branch" else None
+        self._work = Work(gateway, workshop, patience, self.tell, self._code, Delivery(kept))
         self._running: dict[str, asyncio.Task[None]] = {}  # by operation
         self._model_calls = asyncio.Semaphore(limits.MODEL_CALLS_AT_ONCE_MAX_COUNT)
         self._tools = asyncio.Semaphore(limits.TOOLS_AT_ONCE_MAX_COUNT)
@@ -83,6 +87,11 @@ class Performer:
         self._resent: tuple[int, float] = (0, float("-inf"))
         self._page_came = asyncio.Event()
         self.sealed: Seal | None = None
+
+    @property
+    def word(self) -> PatchWord | None:
+        """What the last look at the changes came to, where a branch is to be made of them."""
+        return self._work.delivery.word
 
     def put(self, input_: AnyInput) -> None:
         self._inbox.put_nowait(input_)

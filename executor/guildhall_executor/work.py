@@ -6,7 +6,7 @@ What streams out of them meanwhile is told as events of its own, at a bounded pa
 import asyncio
 import hashlib
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from guildhall_contracts.errors import ErrorInfo, error_info
@@ -16,6 +16,7 @@ from guildhall_contracts.model_api import ModelReply
 
 from guildhall_executor.changes import Change, take_changes
 from guildhall_executor.code.session import CodeSession
+from guildhall_executor.delivery import Delivery
 from guildhall_executor.effects import CallModel, RunTool
 from guildhall_executor.emit import event_text
 from guildhall_executor.inputs import AnyInput, Replied, ReplyFailed, ToolEnded
@@ -66,6 +67,7 @@ class Work:
     patience: Patience
     tell: Tell
     code: CodeSession
+    delivery: Delivery = field(default_factory=Delivery)
     changes: Change | None = None
     looked_at: float = float("-inf")
 
@@ -139,11 +141,12 @@ class Work:
         if last:
             await stop_all(self.workshop, patience_seconds / 4)
         known = self.changes.sha256 if self.changes else None
-        change = await take_changes(self.workshop, self.gateway.put_blob, patience_seconds, known)
+        change = await take_changes(self.workshop, self._put_patch, patience_seconds, known)
         if isinstance(change, ErrorInfo):
             if last:
                 self.tell(ErrorRaised, error=change)
-        elif change != (self.changes or Change()):
+            return
+        if change != (self.changes or Change()):
             self.tell(
                 ChangesUpdated,
                 patch_sha256=change.sha256,
@@ -155,6 +158,12 @@ class Work:
                 omitted=change.omitted,
             )
             self.changes = change  # only what was told counts as told
+        if last:
+            self.delivery.settle(change)
+
+    async def _put_patch(self, sha256: str, patch: bytes) -> ErrorInfo | None:
+        await asyncio.to_thread(self.delivery.keep, sha256, patch)
+        return await self.gateway.put_blob(sha256, patch)
 
 
 def _now() -> float:
