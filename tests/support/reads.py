@@ -84,4 +84,6 @@ def read(kubeconfig: Path, asked: Question) -> Any:
     if not asked.name:
         kinds = {"apiVersion": found["apiVersion"], "kind": found["kind"].removesuffix("List")}
         found["items"] = [{**kinds, **item} for item in found["items"]]
+    for item in found.get("items", [found]):
+        item.get("metadata", {}).pop("managedFields", None)  # kubectl shows it only when asked
     return found
