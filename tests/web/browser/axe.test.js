@@ -1,22 +1,12 @@
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { browserMissing, launch, openPage, watchedPage } from "../lib/browser.js";
-import { startConsoleServer } from "../lib/console-server.js";
+import { openPage, watchedPage } from "../lib/browser.js";
+import { quiet, setStage, settled } from "../lib/stage.js";
 
 const AXE = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
-const skip = browserMissing;
-let browser;
-let server;
-before(async () => {
-  if (skip) return;
-  browser = await launch();
-  server = await startConsoleServer({ nowMs: Date.now() });
-});
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
+const stage = setStage({ shared: true });
+const { skip } = stage;
 
 const SCREENS = [
   ["flow", "#/runs/demo.fix-slug"],
@@ -28,7 +18,6 @@ const SCREENS = [
   ["asking", "#/runs/demo.ask-first"],
   ["refused", "#/runs/demo.not-shut-in"],
   ["landing", "#/"],
-  ["sign-in", "#/"],
   ["history", "#/history", (page) => page.click(".history-line:has-text('yesterday')")],
   [
     "compose",
@@ -47,10 +36,12 @@ const SCREENS = [
   ["approval", "#/runs/demo.wants-approval", (page) => page.click(".ask .button")],
   ["interrupt", "#/runs/demo.fix-slug", (page) => page.click(".run-acts >> text=Interrupt")],
   ["keys", "#/runs/demo.fix-slug", (page) => page.keyboard.press("?")],
+  ["sign-in", "#/", (page) => signedOut(page)], // last: nobody signs in again
 ];
 
-const broken = (page) =>
-  page.evaluate(async () => {
+async function broken(page) {
+  if (!(await page.evaluate(() => "axe" in window))) await page.evaluate(AXE);
+  return page.evaluate(async () => {
     const { violations } = await window.axe.run(document, {
       runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"],
     });
@@ -58,46 +49,53 @@ const broken = (page) =>
       nodes.slice(0, 3).map((node) => `${id}: ${node.target.join(" ")} ${node.any[0]?.message ?? node.failureSummary}`),
     );
   });
+}
 
 test("positive control: axe sees a button without a name", { skip }, async () => {
-  const { page, context } = await watchedPage(browser, server.url);
-  await openPage(page, `${server.url}/#/`, ".topbar");
-  await page.evaluate(AXE);
+  const { page, context } = await watchedPage(stage.browser, stage.server.url);
+  await openPage(page, `${stage.server.url}/#/`, ".topbar");
   await page.evaluate(() => document.querySelector("main").append(document.createElement("button")));
   assert.match((await broken(page)).join(), /button-name/);
   await context.close();
 });
 
+async function signedOut(page) {
+  stage.server.backend.state.signedIn = false;
+  await page.reload();
+  await page.waitForSelector("#token");
+}
+
+/** Shows one screen in a page that has shown others: from the landing page on, where nothing is open or chosen. */
+async function show(page, hash) {
+  await page.goto(`${stage.server.url}/#/`);
+  await page.waitForSelector(".landing");
+  await page.goto(`${stage.server.url}/${hash}`);
+  await page.waitForSelector(hash.includes("runs") ? ".run-head" : "main");
+}
+
 for (const theme of ["light", "dark"]) {
   for (const width of [1440, 360]) {
     test(`WCAG 2.2 AA, ${theme}, ${width} px: every screen`, { skip }, async () => {
       const failures = [];
+      stage.server.backend.state.signedIn = true;
+      const options = { viewport: { width, height: 860 }, colorScheme: theme, reducedMotion: "reduce" };
+      const watched = await stage.open("#/", options);
+      const { page } = watched;
       for (const [name, hash, act] of SCREENS) {
-        server.backend.state.signedIn = name !== "sign-in";
-        const { page, context } = await watchedPage(browser, server.url, {
-          viewport: { width, height: 860 },
-          colorScheme: theme,
-          reducedMotion: "reduce",
-        });
-        await openPage(
-          page,
-          `${server.url}/${hash}`,
-          name === "sign-in" ? "#token" : hash.includes("runs") ? ".run-head" : "main",
-        );
-        await page.waitForTimeout(250);
+        await show(page, hash);
+        await settled(page);
         await act?.(page);
         await page.evaluate(() => scrollTo(0, 0)); // what is half under the bar at the top is no fault of its size
-        await page.waitForTimeout(250);
+        await settled(page);
         assert.equal(await page.getAttribute("html", "data-theme"), theme);
-        await page.evaluate(AXE);
         failures.push(...(await broken(page)).map((one) => `${name}: ${one}`));
         assert.ok(
           await page.evaluate(() => document.documentElement.scrollWidth <= innerWidth + 1),
           `${name} is wider than the window`,
         );
-        await context.close();
       }
       assert.deepEqual(failures, []);
+      await quiet(watched);
     });
   }
 }

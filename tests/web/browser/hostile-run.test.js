@@ -1,23 +1,17 @@
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import assert from "node:assert/strict";
-import { browserMissing, launch, openPage, watchedPage } from "../lib/browser.js";
+import { openPage, watchedPage } from "../lib/browser.js";
+import { setStage } from "../lib/stage.js";
 import { startConsoleServer } from "../lib/console-server.js";
 import { corporaMissing, ownCases, xssCases } from "../lib/corpora.js";
 import { textOf } from "../lib/cases.js";
 import { goodRun, longRun } from "../../../web/dev/frames.js";
 
-const skip = browserMissing;
-let browser;
-let server;
-before(async () => {
-  if (skip) return;
-  browser = await launch();
-  server = await startConsoleServer({ upTo: 1000, longCount: 40000, nowMs: Date.now() });
+const stage = setStage({
+  shared: true,
+  start: () => startConsoleServer({ upTo: 1000, longCount: 40000, nowMs: Date.now() }),
 });
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
+const { skip } = stage;
 
 /** A run whose every text field is hostile, a different payload each. */
 function hostileRun(payloads) {
@@ -52,8 +46,8 @@ test(
             .filter((one) => one.length < 3000 && one.length > 12)
             .filter((_, at) => at % 9 === 0)),
     ];
-    server.backend.replaceEvents("demo.fix-slug", hostileRun(payloads));
-    const { page, log, context } = await watchedPage(browser, server.url);
+    stage.server.backend.replaceEvents("demo.fix-slug", hostileRun(payloads));
+    const { page, log, context } = await watchedPage(stage.browser, stage.server.url);
     await page.addInitScript(() => {
       window.pwned = () => {
         window.scriptRan = true;
@@ -61,7 +55,7 @@ test(
       window.alert = window.pwned;
     });
     for (const view of VIEWS) {
-      await openPage(page, `${server.url}/#/runs/demo.fix-slug?view=${view}`, ".watch");
+      await openPage(page, `${stage.server.url}/#/runs/demo.fix-slug?view=${view}`, ".watch");
       await page.waitForTimeout(150);
       await page.keyboard.press("p");
       for (let step = 0; step < 12; step += 1) {
@@ -85,7 +79,7 @@ test(
     }
     await page.click(".run-acts >> text=Result");
     await page.waitForSelector(".modal .prose-field");
-    await page.goto(`${server.url}/#/history`);
+    await page.goto(`${stage.server.url}/#/history`);
     await page.click(".history-line >> nth=0");
     await page.waitForTimeout(300);
     assert.equal(await page.evaluate(() => window.scriptRan), undefined);
@@ -98,8 +92,8 @@ test(
   "M9, M11, C5: 40,000 events open in 2 s, stay under 3,000 nodes and never hold the main thread",
   { skip },
   async () => {
-    const { page, log, context } = await watchedPage(browser, server.url);
-    await openPage(page, `${server.url}/#/`, ".topbar");
+    const { page, log, context } = await watchedPage(stage.browser, stage.server.url);
+    await openPage(page, `${stage.server.url}/#/`, ".topbar");
     await page.evaluate(() => {
       window.long = [];
       new PerformanceObserver((list) => window.long.push(...list.getEntries().map((entry) => entry.duration))).observe({
@@ -119,12 +113,12 @@ test(
       window.long = [];
     });
     for (const view of VIEWS) {
-      await page.goto(`${server.url}/#/runs/demo.long?view=${view}`);
+      await page.goto(`${stage.server.url}/#/runs/demo.long?view=${view}`);
       await page.waitForSelector(`.stage--${view}`);
       await page.waitForTimeout(250);
       assert.ok((await nodes()) <= 3000, `${view}: ${await nodes()} nodes`);
     }
-    await page.goto(`${server.url}/#/runs/demo.long`);
+    await page.goto(`${stage.server.url}/#/runs/demo.long`);
     await page.waitForSelector(".stage--flow");
     await page.evaluate(() => {
       window.long = [];
@@ -154,9 +148,9 @@ async function cpuClock(page) {
 }
 
 test("M11: live events on a run of 40,000 keep the frames short", { skip }, async () => {
-  const { page, log, context } = await watchedPage(browser, server.url);
-  await openPage(page, `${server.url}/#/runs/demo.long`, ".chip--live");
-  const seq = server.backend.runs.get("demo.long").events.length;
+  const { page, log, context } = await watchedPage(stage.browser, stage.server.url);
+  await openPage(page, `${stage.server.url}/#/runs/demo.long`, ".chip--live");
+  const seq = stage.server.backend.runs.get("demo.long").events.length;
   const more = longRun(seq + 400, "uid-long").slice(seq);
   await page.evaluate(() => {
     window.gaps = [];
@@ -175,7 +169,7 @@ test("M11: live events on a run of 40,000 keep the frames short", { skip }, asyn
   const spent = await cpuClock(page);
   const before = await spent();
   for (let at = 0; at < more.length; at += 10) {
-    server.backend.append("demo.long", more.slice(at, at + 10));
+    stage.server.backend.append("demo.long", more.slice(at, at + 10));
     await page.waitForTimeout(100);
   }
   await page.waitForFunction(

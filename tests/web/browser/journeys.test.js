@@ -1,35 +1,12 @@
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import assert from "node:assert/strict";
-import { browserMissing, launch, openPage, watchedPage } from "../lib/browser.js";
-import { startConsoleServer } from "../lib/console-server.js";
+import { openPage, watchedPage } from "../lib/browser.js";
+import { quiet, setStage } from "../lib/stage.js";
 
-const skip = browserMissing;
-let browser;
-let server;
-before(async () => {
-  if (!skip) browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
-beforeEach(async () => {
-  if (skip) return;
-  await server?.close();
-  server = await startConsoleServer({ nowMs: Date.now() });
-});
+const stage = setStage();
+const { skip } = stage;
 
-async function open(hash = "#/runs/demo.fix-slug", options = {}) {
-  const watched = await watchedPage(browser, server.url, options);
-  await openPage(watched.page, `${server.url}/${hash}`, server.backend.state.signedIn ? ".topbar" : "#token");
-  return watched;
-}
-
-/** Nothing foreign was asked for, nothing violated the CSP, nothing threw. */
-async function quiet({ log, context }) {
-  assert.deepEqual(log, { foreign: [], violations: [], scripts: [], errors: [] });
-  await context.close();
-}
+const open = (hash = "#/runs/demo.fix-slug", options = {}) => stage.open(hash, options);
 
 /** Waits until the first match of a selector shows the text: what was typed is drawn a frame later. */
 async function shows(page, selector, pattern) {
@@ -45,7 +22,7 @@ test(
   "sign-in: a wrong token is refused in words, a right one opens the console and is kept nowhere",
   { skip },
   async () => {
-    server.backend.state.signedIn = false;
+    stage.server.backend.state.signedIn = false;
     const watched = await open("#/");
     const { page } = watched;
     await page.fill("#token", "wrong");
@@ -62,7 +39,7 @@ test(
       false,
     );
     assert.equal(
-      server.requests.some((url) => url.includes("good-token")),
+      stage.server.requests.some((url) => url.includes("good-token")),
       false,
     );
     await page.click(".user");
@@ -80,10 +57,10 @@ test("Watch: the Guild is drawn, live events move the view, the end shows the re
   const before = await page
     .locator(".graph-node")
     .evaluateAll((nodes) => nodes.map((node) => node.getAttribute("transform")));
-  server.backend.advance(4);
+  stage.server.backend.advance(4);
   await page.waitForFunction(() => document.querySelector(".now").textContent.includes("Reviewer"));
   await shows(page, ".tab.is-here ~ .tab >> text=Changes", /3/);
-  server.backend.advance(100);
+  stage.server.backend.advance(100);
   await page.waitForSelector(".modal--result");
   await shows(page, ".modal", /agent's own summary/);
   await page.waitForSelector(".modal .prose table");
@@ -138,12 +115,12 @@ test(
     await page.click(".run-acts >> text=Stop");
     await page.waitForFunction(() => document.activeElement?.textContent.includes("Keep it running"));
     await page.keyboard.press("Escape");
-    assert.deepEqual(server.backend.state.acts, []);
+    assert.deepEqual(stage.server.backend.state.acts, []);
     await page.click(".run-acts >> text=Stop");
     await page.click("text=Stop the run");
     await page.waitForSelector(".toast");
     assert.deepEqual(
-      server.backend.state.acts.map((act) => Object.keys(act)[0]),
+      stage.server.backend.state.acts.map((act) => Object.keys(act)[0]),
       ["cancel"],
     );
     await page.waitForSelector(".status--cancelled");
@@ -159,7 +136,7 @@ test("interrupt sends abort with the person's words, shown back as text only", {
   await page.fill("#interrupt-message", "<img src=x onerror=alert(1)> wrong branch");
   await page.click("text=Abort the run");
   await page.waitForSelector(".modal--result");
-  const { key, ...sent } = server.backend.state.acts[0].interrupt;
+  const { key, ...sent } = stage.server.backend.state.acts[0].interrupt;
   assert.deepEqual(sent, { intent: "abort", message: "<img src=x onerror=alert(1)> wrong branch" });
   assert.match(key, /^[0-9a-f]{32}$/);
   assert.equal(await page.locator("img").count(), 0);
@@ -174,8 +151,8 @@ test(
     const { page } = watched;
     await page.waitForSelector(".chip--live");
     for (let round = 0; round < 3; round += 1) {
-      server.cutStreams();
-      server.backend.advance(2);
+      stage.server.cutStreams();
+      stage.server.backend.advance(2);
       await page.waitForSelector(".chip--live");
     }
     await page.waitForFunction(() => document.querySelector(".replay-at").textContent === "40 / 40");
@@ -194,10 +171,10 @@ test(
     );
     assert.deepEqual(await picture(fresh.page), seen);
     await fresh.context.close();
-    server.control.refuseStreams = true;
-    server.cutStreams();
+    stage.server.control.refuseStreams = true;
+    stage.server.cutStreams();
     await page.waitForSelector(".chip:has-text('Polling'), .chip:has-text('Reconnecting')");
-    server.backend.advance(3);
+    stage.server.backend.advance(3);
     await page.waitForFunction(() => document.querySelector(".replay-at").textContent === "43 / 43", null, {
       timeout: 20000,
     });
@@ -214,7 +191,7 @@ test("one stream per tab, closed when one goes elsewhere", { skip }, async () =>
   await page.waitForSelector(".history-line");
   await page.click("text=Watch");
   await page.waitForSelector(".chip--live");
-  assert.equal(server.control.opened, 2);
+  assert.equal(stage.server.control.opened, 2);
   await quiet(watched);
 });
 
@@ -291,7 +268,7 @@ test("events: raw rows come page by page; History opens to task, result and erro
   const watched = await open("#/runs/demo.yesterday?view=events");
   const { page } = watched;
   await page.waitForSelector(".event-row:has-text('run.started')");
-  await page.goto(`${server.url}/#/history`);
+  await page.goto(`${stage.server.url}/#/history`);
   await page.click(".history-line:has-text('provider-gone')");
   await page.waitForSelector(".section--error .prose strong");
   await shows(page, ".history-open", /answered 503 four times/);
@@ -328,10 +305,10 @@ test(
     await page.click("text=Start the run");
     await page.waitForSelector(".watch");
     assert.deepEqual(
-      server.backend.state.acts.map((act) => act.dryRun),
+      stage.server.backend.state.acts.map((act) => act.dryRun),
       [true, false],
     );
-    assert.equal(server.backend.state.acts[1].create.spec.workspace.archive.configMap, "textkit");
+    assert.equal(stage.server.backend.state.acts[1].create.spec.workspace.archive.configMap, "textkit");
     await quiet(watched);
   },
 );
@@ -341,9 +318,9 @@ test("a run that waits, one that was refused and one that is not there say why",
   const { page } = watched;
   await page.waitForSelector(".why:has-text('first in line')");
   assert.equal(await page.locator(".graph-node").count(), 1 + 4 + 8, "the Guild is drawn before anything runs");
-  await page.goto(`${server.url}/#/runs/demo.not-shut-in`);
+  await page.goto(`${stage.server.url}/#/runs/demo.not-shut-in`);
   await page.waitForSelector(".chip--bad:has-text('isolation NOT enforced')");
-  await page.goto(`${server.url}/#/runs/demo.nothing`);
+  await page.goto(`${stage.server.url}/#/runs/demo.nothing`);
   await page.waitForSelector(".problem:has-text('No such run')");
   await quiet(watched);
 });
@@ -352,7 +329,7 @@ test("a session that ends while watching asks to sign in again and goes on where
   const watched = await open();
   const { page } = watched;
   await page.waitForSelector(".chip--live");
-  server.backend.state.signedIn = false;
+  stage.server.backend.state.signedIn = false;
   await page.waitForSelector("#token", { timeout: 15000 });
   await shows(page, ".field-error", /session is over/);
   await page.fill("#token", "good-token");
@@ -370,14 +347,14 @@ test("title and icon say who needs a person", { skip }, async () => {
 });
 
 test("the development page runs the whole console with no server behind it", { skip }, async () => {
-  const watched = await watchedPage(browser, server.url);
+  const watched = await watchedPage(stage.browser, stage.server.url);
   const { page } = watched;
-  await openPage(page, `${server.url}/dev.html`, ".chip--live");
+  await openPage(page, `${stage.server.url}/dev.html`, ".chip--live");
   const before = await page.textContent(".replay-at");
   await page.click("#step");
   await page.waitForFunction((was) => document.querySelector(".replay-at").textContent !== was, before);
   assert.equal(
-    server.requests.some((url) => url.startsWith("/api/")),
+    stage.server.requests.some((url) => url.startsWith("/api/")),
     false,
   );
   await quiet(watched);

@@ -1,39 +1,20 @@
 // What only a laid-out page shows: where things stand, what a key does, what is cut and what scrolls.
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import assert from "node:assert/strict";
-import { browserMissing, launch, openPage, watchedPage } from "../lib/browser.js";
-import { startConsoleServer } from "../lib/console-server.js";
+import { quiet, setStage } from "../lib/stage.js";
 
-const skip = browserMissing;
-let browser;
-let server;
-before(async () => {
-  if (!skip) browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
-beforeEach(async () => {
-  if (skip) return;
-  await server?.close();
-  server = await startConsoleServer({ nowMs: Date.now() });
-});
+const stage = setStage();
+const { skip } = stage;
 
 async function open(hash, options = {}) {
-  const { page, context, log } = await watchedPage(browser, server.url, options);
-  await openPage(page, `${server.url}/${hash}`, server.backend.state.signedIn ? ".topbar" : "#token");
-  const close = async () => {
-    assert.deepEqual(log, { foreign: [], violations: [], scripts: [], errors: [] });
-    await context.close();
-  };
-  return { page, close };
+  const watched = await stage.open(hash, options);
+  return { page: watched.page, close: () => quiet(watched) };
 }
 
 const NARROW = { viewport: { width: 390, height: 760 } };
 
 test("the sign-in card stands in the middle; Enter signs in, Shift+Enter does not", { skip }, async () => {
-  server.backend.state.signedIn = false;
+  stage.server.backend.state.signedIn = false;
   const { page, close } = await open("#/");
   const { left, right } = await page.evaluate(() => {
     const box = document.querySelector(".signin-card").getBoundingClientRect();

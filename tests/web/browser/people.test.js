@@ -1,40 +1,16 @@
 // A person answers, decides and interrupts, by mouse and by keyboard; nothing shows as done before it came back.
-import { after, before, beforeEach, test } from "node:test";
+import { test } from "node:test";
 import assert from "node:assert/strict";
-import { browserMissing, launch, openPage, watchedPage } from "../lib/browser.js";
-import { startConsoleServer } from "../lib/console-server.js";
+import { quiet, setStage } from "../lib/stage.js";
 
-const skip = browserMissing;
-let browser;
-let server;
-before(async () => {
-  if (!skip) browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
-beforeEach(async () => {
-  if (skip) return;
-  await server?.close();
-  server = await startConsoleServer({ nowMs: Date.now() });
-});
+const stage = setStage();
+const { skip } = stage;
 
-async function open(hash) {
-  const watched = await watchedPage(browser, server.url);
-  await openPage(watched.page, `${server.url}/${hash}`, ".run-head");
-  return watched;
-}
-
-async function quiet({ log, context }) {
-  assert.deepEqual(log, { foreign: [], violations: [], scripts: [], errors: [] });
-  await context.close();
-}
-
+const open = (hash) => stage.open(hash, { ready: ".run-head" });
 const focused = (page) => page.evaluate(() => document.activeElement.textContent.trim() || document.activeElement.id);
 
 test("a question is answered by keyboard; it shows as answered only when the run says so", { skip }, async () => {
-  server.backend.state.holdActs = true;
+  stage.server.backend.state.holdActs = true;
   const watched = await open("#/runs/demo.ask-first");
   const { page } = watched;
   await page.waitForSelector(".ask--question");
@@ -47,23 +23,24 @@ test("a question is answered by keyboard; it shows as answered only when the run
   await page.waitForFunction(() => document.activeElement.classList.contains("option"));
   assert.match(await focused(page), /Yes, with a default/);
   assert.match(await sheet.textContent(), /2[34]:\d\d left/);
+  await sheet.locator(".sheet-prose code").first().waitFor(); // text first, Markdown as soon as it is formatted
   assert.equal(await sheet.locator(".sheet-prose code").count(), 2, "the question is Markdown");
   await page.keyboard.press("2");
   await page.keyboard.press("1");
   await page.click(".modal-acts >> text=Send “Yes, with a default”");
   await page.waitForSelector(".ask--sent");
-  assert.deepEqual(server.backend.state.acts, [
+  assert.deepEqual(stage.server.backend.state.acts, [
     { "/api/answer": { run: "demo.ask-first", questionId: "q1", text: "Yes, with a default" } },
   ]);
   assert.match(await page.textContent(".run-title .status"), /Needs a person/, "the run has not said so yet");
-  server.backend.releaseActs();
+  stage.server.backend.releaseActs();
   await page.waitForFunction(() => document.querySelector(".attention") === null);
   await page.waitForFunction(() => /Running/.test(document.querySelector(".run-title .status").textContent));
   await quiet(watched);
 });
 
 test("what the gateway refuses is said in the sheet, and nothing shows as done", { skip }, async () => {
-  server.backend.state.refuseActs = true;
+  stage.server.backend.state.refuseActs = true;
   const watched = await open("#/runs/demo.ask-first");
   const { page } = watched;
   await page.click(".ask .button");
@@ -87,7 +64,7 @@ test("an approval: Deny has the focus, Approve needs the tick, one key approves 
   const approve = page.getByRole("button", { name: "Approve once" });
   assert.equal(await approve.isDisabled(), true);
   for (const key of ["a", "y", "1"]) await page.keyboard.press(key);
-  assert.deepEqual(server.backend.state.acts, []);
+  assert.deepEqual(stage.server.backend.state.acts, []);
   await page.focus("#read-it");
   await page.keyboard.press("Space");
   await page.waitForSelector(".modal-acts .button--primary:not([disabled])");
@@ -96,14 +73,14 @@ test("an approval: Deny has the focus, Approve needs the tick, one key approves 
   assert.equal(await focused(page), "Approve once", "the order is tick, Deny, Approve");
   await page.keyboard.press("Enter");
   await page.waitForFunction(() => document.querySelector(".attention") === null);
-  const [act] = server.backend.state.acts;
+  const [act] = stage.server.backend.state.acts;
   assert.equal(act["/api/approvals"].decision, "approve");
   assert.match(act["/api/approvals"].argumentsHash, /^c0ffee/);
   await quiet(watched);
 });
 
 test("10 MB of arguments: fetched by themselves, drawn in sight only, the page stays awake", { skip }, async () => {
-  const { approval } = server.backend.waiting.approvals[0];
+  const { approval } = stage.server.backend.waiting.approvals[0];
   approval.arguments = JSON.stringify({ script: "echo one two three\u200b\n".repeat(450_000) });
   approval.argumentsBytes = approval.arguments.length;
   const watched = await open("#/runs/demo.wants-approval");
@@ -132,12 +109,12 @@ test("10 MB of arguments: fetched by themselves, drawn in sight only, the page s
   assert.ok(longest < 600, `a task of ${longest} ms`);
   await page.click(".modal-acts >> text=Deny");
   await page.waitForFunction(() => document.querySelector(".modal") === null);
-  assert.equal(server.backend.state.acts[0]["/api/approvals"].decision, "deny");
+  assert.equal(stage.server.backend.state.acts[0]["/api/approvals"].decision, "deny");
   await quiet(watched);
 });
 
 test("whoever may only look is told so and can send nothing", { skip }, async () => {
-  server.backend.state.mayAct = false;
+  stage.server.backend.state.mayAct = false;
   const watched = await open("#/runs/demo.wants-approval");
   const { page } = watched;
   await page.click(".ask >> text=Look");
@@ -161,7 +138,7 @@ test("an inquiry is answered in a card; a redirection is on its way until the ru
   );
   await page.click(".answer-card >> text=Dismiss");
   await page.waitForFunction(() => document.querySelector(".answer-card") === null);
-  server.backend.state.holdActs = true;
+  stage.server.backend.state.holdActs = true;
   await page.click(".run-acts >> text=Interrupt");
   await page.check(".intent input[value=redirect]");
   await page.click(".modal-acts .button--primary");
@@ -170,15 +147,15 @@ test("an inquiry is answered in a card; a redirection is on its way until the ru
   await page.click("text=Send the instruction");
   await page.waitForSelector(".ask--sent");
   assert.match(await page.textContent(".ask--sent"), /redirection is on its way/);
-  server.backend.releaseActs();
+  stage.server.backend.releaseActs();
   await page.waitForFunction(() => document.querySelector(".ask--sent") === null);
   assert.equal(await page.locator(".answer-card").count(), 0, "a redirection is no inquiry");
   await quiet(watched);
 });
 
 test("the picker names the run that is watched, not an earlier one of its name", { skip }, async () => {
-  const { summary } = server.backend.runs.get("demo.wants-approval");
-  server.backend.state.former = [{ ...summary, uid: "uid-earlier", phase: "Cancelled", live: false, awaiting: 0 }];
+  const { summary } = stage.server.backend.runs.get("demo.wants-approval");
+  stage.server.backend.state.former = [{ ...summary, uid: "uid-earlier", phase: "Cancelled", live: false, awaiting: 0 }];
   const watched = await open("#/runs/demo.wants-approval");
   const { page } = watched;
   await page.waitForFunction(() => document.querySelectorAll(".run-picker option").length > 3);

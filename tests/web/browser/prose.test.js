@@ -1,30 +1,20 @@
-import { after, before, test } from "node:test";
+import { test } from "node:test";
 import assert from "node:assert/strict";
-import { browserMissing, launch, watchedPage } from "../lib/browser.js";
+import { watchedPage } from "../lib/browser.js";
+import { setStage } from "../lib/stage.js";
 import { startProseServer } from "../lib/prose-server.js";
 import { HEADERS } from "../serve.mjs";
 import { corporaMissing, hostileTexts, ownCases, xssCases } from "../lib/corpora.js";
 import { textOf } from "../lib/cases.js";
 import { violationsSource } from "../lib/allowlist.js";
 
-let browser;
-let server;
-before(async () => {
-  if (browserMissing) return;
-  server = await startProseServer();
-  browser = await launch();
-});
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
-
-const skip = browserMissing;
-const skipCorpora = browserMissing || corporaMissing;
+const stage = setStage({ shared: true, start: startProseServer });
+const { skip } = stage;
+const skipCorpora = skip || corporaMissing;
 
 async function open() {
-  const watched = await watchedPage(browser, server.url);
-  await watched.page.goto(`${server.url}/tests/prose.html`);
+  const watched = await watchedPage(stage.browser, stage.server.url);
+  await watched.page.goto(`${stage.server.url}/tests/prose.html`);
   await watched.page.waitForFunction(() => typeof window.showProse === "function");
   await watched.page.evaluate(() => {
     window.pwned = () => {
@@ -43,7 +33,7 @@ const brokenIn = (page, selector) =>
   page.evaluate(`[...document.querySelectorAll(${JSON.stringify(selector)})].flatMap(${violationsSource})`);
 
 test("C9: the page is served with the promised headers", { skip }, async () => {
-  const response = await fetch(`${server.url}/tests/prose.html`);
+  const response = await fetch(`${stage.server.url}/tests/prose.html`);
   for (const [name, value] of Object.entries(HEADERS)) assert.equal(response.headers.get(name), value);
 });
 
@@ -200,9 +190,9 @@ test("50,000 nested elements neither overflow nor get lost", { skip }, async () 
 });
 
 test("a formatter that cannot be loaded leaves readable text", { skip }, async () => {
-  const { page, context, log } = await watchedPage(browser, server.url);
+  const { page, context, log } = await watchedPage(stage.browser, stage.server.url);
   await page.route("**/vendor/showdown.js", (route) => route.abort());
-  await page.goto(`${server.url}/tests/prose.html`);
+  await page.goto(`${stage.server.url}/tests/prose.html`);
   await page.waitForFunction(() => typeof window.showProse === "function");
   const [entry] = await page.evaluate(() => window.showProse(["# still <b>readable</b>"]));
   assert.equal(entry.state, "fallback");
