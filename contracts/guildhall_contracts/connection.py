@@ -26,7 +26,7 @@ class SecretRef(Record):
 
 
 class BearerAuth(Record):
-    """A bearer token: the Secret's key `token`. Its key `host` must equal the URL's host, or nothing is sent."""
+    """A bearer token: the Secret's key `token`. Nothing is sent unless its key `host` names the URL's host and port."""
 
     secret_ref: SecretRef
 
@@ -48,7 +48,7 @@ ConnectionReason = Literal[
     "SpecInvalid",  # the spec cannot be read; the message names the field
     "HostNotAllowed",  # the chart's allow-list does not name the URL's scheme, host and port
     "SecretUnusable",  # it is missing, may not be read, or lacks a key
-    "SecretForOtherHost",  # its key `host` is not the URL's host
+    "SecretForOtherHost",  # its key `host` does not name the URL's host and port
     "Unauthorized",  # the server refused the token
     "Unreachable",
     "ProtocolError",  # what answered does not speak MCP, or breaks a bound

@@ -66,12 +66,16 @@ def parse_git_url(url: str) -> GitUrl | str:
     return GitUrl(scheme, user or "", host.strip("[]").lower(), number, path)  # type: ignore[arg-type]
 
 
-def place_of(text: str, scheme: Scheme) -> tuple[str, int] | None:
-    """Host and port that a Secret's `host` names (without a port: the scheme's own); None for anything else."""
+def place_of(text: str, scheme: Scheme | Literal["http"]) -> tuple[str, int] | None:
+    """Host and port that a Secret's `host` names (without a port: the scheme's own); None for anything else.
+
+    The one rule for every Secret that is bound to a host: git's and Connections'.
+    """
     found = _PLACE.fullmatch(text.strip())
     if found is None:
         return None
-    return found[1].strip("[]").lower(), int(found[2]) if found[2] else DEFAULT_PORTS[scheme]
+    own = 80 if scheme == "http" else DEFAULT_PORTS[scheme]
+    return found[1].strip("[]").lower(), int(found[2]) if found[2] else own
 
 
 class FetchRequest(Record):

@@ -3,6 +3,7 @@
 The positive control is in every test: the right server was called with the token, or would have been.
 """
 
+import base64
 import json
 import logging
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 from guildhall_gateway.adapters.connections import Reach
 from guildhall_gateway.adapters.guard import FORBIDDEN, origin_of
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from support.connections import QUICK, Bench, bench, connection, frozen, guild_of
 from support.mcp_server import Running, mcp_server
 from unit.gateway import kit
@@ -32,6 +34,11 @@ async def condition(cluster: kit.Cluster, name: str = "notes", after: int = 0) -
     return found
 
 
+def place(server: Running) -> str:
+    """What the Secret's `host` must say."""
+    return origin_of(server.url).partition("://")[2]
+
+
 def everything(folder: Path) -> bytes:
     """All that was written below a folder."""
     return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
@@ -48,7 +55,7 @@ async def test_the_token_reaches_its_own_server_and_nobody_else(
     async with mcp_server(token=CANARY) as server:
         where = Reach(frozenset({origin_of(server.url)}), (), QUICK)
         async with kit.serve(tmp_path, where=where) as served:
-            secret(served.cluster, "127.0.0.1")
+            secret(served.cluster, place(server))
             run = served.cluster.add_run(**frozen(guild_of(READ, "notes__publish")))
             served.cluster.tell("set", connection(server.url, auth=AUTH))
             made = Bench(served, server, run)
@@ -68,44 +75,65 @@ async def test_the_token_reaches_its_own_server_and_nobody_else(
     assert CANARY.encode() not in files
 
 
-async def test_a_server_that_says_the_token_back_does_not_get_it_into_a_context(tmp_path: Path) -> None:
-    echo = MCPServer("echo")
+def spellings(token: str) -> dict[str, str]:
+    """How a program may say a token back without meaning to hide it."""
+    packed = base64.b64encode(f"Bearer {token}".encode()).decode()
+    return {
+        "as it is": token,
+        "base64": packed,
+        "base64url": base64.urlsafe_b64encode(f">?{token}".encode()).decode(),
+        "percent": "".join(f"%{ord(each):02X}" for each in token),
+        "json": "".join(f"\\u{ord(each):04x}" for each in token),
+        "json in json": json.dumps({"said": json.dumps(json.dumps(token))}),
+    }
 
-    @echo.tool(description=f"Knows {CANARY}.")
+
+@pytest.mark.parametrize("spelling", spellings(""))
+async def test_a_server_that_says_the_token_back_does_not_get_it_into_a_context(tmp_path: Path, spelling: str) -> None:
+    echo = MCPServer("echo")
+    token = CANARY + '"?~>'
+    told = spellings(token)[spelling]
+    canaries = (CANARY, token, told, told.strip("="), "canary-4f1d")
+
+    @echo.tool(description=f"Knows {told}.")
     async def read_note(number: int) -> str:
         if number:
-            raise ValueError(f"failed with {CANARY}")
-        return f"You are {CANARY}."
+            raise ToolError(f"failed with {told}")
+        return f"You are {told}."
 
     async with mcp_server(echo.streamable_http_app(), lifespan=True) as server:
         where = Reach(frozenset({origin_of(server.url)}), (), QUICK)
         async with kit.serve(tmp_path, where=where) as served:
-            secret(served.cluster, "127.0.0.1")
+            secret(served.cluster, place(server), token)
             run = served.cluster.add_run(**frozen(guild_of(READ)))
             served.cluster.tell("set", connection(server.url, auth=AUTH))
             made = Bench(served, server, run)
             status = await made.ready(tools=1)
             good = await made.call(READ, {"number": 0})
             bad = await made.call(READ, {"number": 1}, call_id="c2")
-            assert "You are (token left out)." in good.text
+            assert "You are " in good.text
+            assert "(token left out)" in good.text
             assert bad.json()["outcome"] == "error"
             for text in (good.text, bad.text, json.dumps(status), json.dumps(await made.get())):
-                assert CANARY not in text
+                assert "(token left out)" in text
+                assert not [each for each in canaries if each in text]
 
 
 @pytest.mark.parametrize(
-    ("host", "reason"),
-    [("other.test", "SecretForOtherHost"), ("127.0.0.1.evil.test", "SecretForOtherHost"), ("", "SecretForOtherHost")],
-)
-async def test_a_secret_for_another_host_is_not_sent(tmp_path: Path, host: str, reason: str) -> None:
+    "host",
+    ["other.test", "127.0.0.1.evil.test", "", "127.0.0.1", "127.0.0.1:80", "127.0.0.1:1", "x@{here}", "{here}/x",
+     "{here}?", "{here}#", "http://{here}", "{here} other.test", ":{here}", "[{here}]", "{here}:80", "\u0661{here}"],
+)  # fmt: skip
+async def test_a_secret_for_another_host_or_port_is_not_sent(tmp_path: Path, host: str) -> None:
+    """Without a port `host` means the scheme's own, which no test server has."""
     async with mcp_server() as server:
         where = Reach(frozenset({origin_of(server.url)}), (), QUICK)
         async with kit.serve(tmp_path, where=where) as served:
-            secret(served.cluster, host)
+            secret(served.cluster, host.format(here=place(server)))
             served.cluster.tell("set", connection(server.url, auth=AUTH))
-            assert (await condition(served.cluster))["reason"] == reason
+            assert (await condition(served.cluster))["reason"] == "SecretForOtherHost"
             assert server.told.headers == [], "nothing was sent"
-            secret(served.cluster, "127.0.0.1")
+            secret(served.cluster, place(server))
             served.cluster.tell("set", connection(server.url, auth=AUTH, generation=2))
             assert (await condition(served.cluster, after=1))["reason"] == "Connected", "positive control"
 
@@ -119,9 +147,11 @@ async def test_a_secret_that_is_no_token_is_not_sent(tmp_path: Path, values: dic
         where = Reach(frozenset({origin_of(server.url)}), (), QUICK)
         async with kit.serve(tmp_path, where=where) as served:
             if values is not None:
-                served.cluster.secrets["team", "notes-token"] = values
+                named = {"host": place(server).encode()} if "host" in values else {}
+                served.cluster.secrets["team", "notes-token"] = values | named
             served.cluster.tell("set", connection(server.url, auth=AUTH))
-            assert (await condition(served.cluster))["reason"] in ("SecretUnusable", "SecretForOtherHost")
+            reason = "SecretUnusable" if values is None or "host" in values else "SecretForOtherHost"
+            assert (await condition(served.cluster))["reason"] == reason
             assert server.told.headers == []
 
 
@@ -160,7 +190,7 @@ async def test_a_redirect_to_another_host_is_not_followed(tmp_path: Path, status
         async with mcp_server(elsewhere) as server:
             allowed = frozenset({origin_of(server.url), origin_of(other.url)})
             async with kit.serve(tmp_path, where=Reach(allowed, (), QUICK)) as served:
-                secret(served.cluster, "127.0.0.1")
+                secret(served.cluster, place(server))
                 served.cluster.tell("set", connection(server.url, auth=AUTH))
                 assert (await condition(served.cluster))["status"] == "False"
                 assert server.told.headers != [], "positive control: the first host was asked"
@@ -171,14 +201,14 @@ async def test_the_secret_is_read_anew_so_a_new_token_is_used(tmp_path: Path) ->
     async with mcp_server(token="first") as server:
         where = Reach(frozenset({origin_of(server.url)}), (), QUICK)
         async with kit.serve(tmp_path, where=where) as served:
-            secret(served.cluster, "127.0.0.1", "first")
+            secret(served.cluster, place(server), "first")
             run = served.cluster.add_run(**frozen(guild_of(READ)))
             served.cluster.tell("set", connection(server.url, auth=AUTH))
             made = Bench(served, server, run)
             await made.ready()
             assert (await made.call(READ, {"number": 1})).json()["outcome"] == "done"
             server.token = "second"
-            secret(served.cluster, "127.0.0.1", "second")
+            secret(served.cluster, place(server), "second")
             assert (await made.call(READ, {"number": 2}, call_id="c2")).json()["outcome"] == "done"
             assert [call for _, call in server.told.calls] == [{"number": 1}, {"number": 2}]
 

@@ -24,17 +24,23 @@ Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 CALL_META: Final = "guildhall.dev/call"
 _NOT_TAKEN: Final = frozenset({401, 403, 404, 405, 429})
 _PORTS: Final = {"http": 80, "https": 443}
-_NAT64: Final = ipaddress.IPv6Network("64:ff9b::/96")
-_SIX_TO_FOUR: Final = ipaddress.IPv6Network("2002::/16")
+_CARRIERS: Final = tuple((ipaddress.IPv6Network(text), shift) for text, shift in (
+    ("::ffff:0:0/96", 0), ("::ffff:0:0:0/96", 0), ("64:ff9b::/96", 0), ("2002::/16", 80),
+))  # fmt: skip
+"""Networks whose addresses stand for an IPv4 address (mapped, translated, NAT64, 6to4), and the bits right of it."""
 
 FORBIDDEN: Final[tuple[Network, ...]] = tuple(
     ipaddress.ip_network(text)
     for text in (
-        "0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "100.100.100.200/32", "224.0.0.0/4", "240.0.0.0/4",
-        "::/128", "::1/128", "fe80::/10", "ff00::/8", "fd00:ec2::254/128",
+        "0.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "240.0.0.0/4", "fe80::/10", "ff00::/8",
+        "100.100.100.200/32", "168.63.129.16/32", "192.0.0.192/32", "fd00:ec2::254/128", "fd20:ce::254/128",
+        "fd00:c1::a9fe:a9fe/128",
+        "::/96", "64:ff9b:1::/48", "2001::/32", "fec0::/10",
     )
 )  # fmt: skip
-"""This machine, link-local (cloud metadata) and multicast. Private ranges are where in-cluster servers are."""
+"""This machine, link-local and multicast; metadata and host services of clouds; and IPv6 addresses that hide an IPv4
+one which cannot be told (or is this machine's), or are of no network any more. Private ranges are where in-cluster
+servers are."""
 
 
 class Forbidden(httpx2.ConnectError):
@@ -80,11 +86,8 @@ def judged(address: str, forbidden: Collection[Network]) -> str | None:
 
 
 def _inner(address: ipaddress.IPv6Address) -> ipaddress.IPv4Address | None:
-    if address.ipv4_mapped is not None:
-        return address.ipv4_mapped
-    if address in _NAT64:
-        return ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.sixtofour if address in _SIX_TO_FOUR else None
+    shift = next((shift for network, shift in _CARRIERS if address in network), None)
+    return None if shift is None else ipaddress.IPv4Address((int(address) >> shift) & 0xFFFFFFFF)
 
 
 def _call_of(request: httpx2.Request) -> str:

@@ -1,9 +1,9 @@
 """From a Connection to where it leads and what is shown there. Guards a token against being sent to another host."""
 
 from collections.abc import Collection
-from urllib.parse import urlsplit
 
 from guildhall_contracts.connection import ConnectionSpec
+from guildhall_contracts.fetch import place_of
 
 from guildhall_gateway.adapters.guard import Network, origin_of
 from guildhall_gateway.adapters.target import Problem, Target
@@ -32,10 +32,11 @@ async def _token(spec: ConnectionSpec, name: str, namespace: str, secrets: Secre
     if values is None:
         text = f"Secret '{name}' is not there, or not one of gateway.connections.secrets in the chart"
         raise Problem("SecretUnusable", text)
-    parts = urlsplit(spec.url)
-    host = _text(values.get("host"))
-    if host.lower() not in (parts.hostname, parts.netloc.lower()):
-        raise Problem("SecretForOtherHost", f"the key 'host' of Secret '{name}' is not the host of spec.url")
+    scheme, _, where = origin_of(spec.url).partition("://")
+    bound = place_of(_text(values.get("host")), "http" if scheme == "http" else "https")
+    if bound is None or f"{bound[0]}:{bound[1]}" != where:
+        text = f"the key 'host' of Secret '{name}' does not name {where}; without a port it names {scheme}'s own"
+        raise Problem("SecretForOtherHost", text)
     token = _text(values.get("token"))
     if not token or len(token) > TOKEN_MAX_CHARS or not token.isprintable() or " " in token:
         raise Problem("SecretUnusable", f"the key 'token' of Secret '{name}' is missing, or is no bearer token")

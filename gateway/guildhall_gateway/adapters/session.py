@@ -6,8 +6,8 @@ session, only when it is certain that the server did not take it.
 
 import asyncio
 import contextlib
-import json
 import ssl
+from collections.abc import Callable
 from typing import Any, Final
 
 import httpx2
@@ -28,6 +28,7 @@ from mcp_types import (
 
 from guildhall_gateway.adapters.guard import CALL_META, Fate, Forbidden, GuardedTransport, TooMuch
 from guildhall_gateway.adapters.listing import Found
+from guildhall_gateway.adapters.redact import Redactor
 from guildhall_gateway.adapters.schema import shown_text
 from guildhall_gateway.adapters.target import Problem, Said, Target, Times
 
@@ -35,7 +36,6 @@ PAGES_MAX_COUNT: Final = 8
 OK: Final = 200
 CLOSE_MAX_SECONDS: Final = 3.0
 SAID_MAX_CHARS: Final = 500
-TOKEN_MARK: Final = "(token left out)"  # noqa: S105  what stands in its place
 _OURS: Final = frozenset({CONNECTION_CLOSED, INVALID_REQUEST, PARSE_ERROR, REQUEST_TIMEOUT})
 """Errors the package makes when no answer came; any other one is the server's own answer to the call."""
 _US: Final = Implementation(name="guildhall", version="1")
@@ -47,6 +47,7 @@ class Session:
     def __init__(self, target: Target, times: Times) -> None:
         self._target = target
         self._times = times
+        self._without_token = Redactor(target.token).redact
         self._transport: GuardedTransport | None = None
         self._client: Client | None = None
         self._ready = asyncio.Event()
@@ -116,7 +117,7 @@ class Session:
             async with asyncio.timeout(2 * self._times.connect):
                 for _ in range(PAGES_MAX_COUNT):
                     page = await self._live().session.list_tools(params=PaginatedRequestParams(cursor=cursor))
-                    found += [self._found(tool) for tool in page.tools]
+                    found += await asyncio.to_thread(lambda tools: [self._found(one) for one in tools], page.tools)
                     cursor = page.next_cursor
                     if not cursor or len(found) > limits.CONNECTION_TOOLS_MAX_COUNT:
                         break
@@ -131,7 +132,7 @@ class Session:
                 result = await self._live().call_tool(
                     tool, arguments, read_timeout_seconds=self._times.call, meta=_meta(call_id)
                 )
-            plain = self._without_token(result.model_dump(mode="json", by_alias=True))
+                plain = await asyncio.to_thread(self._without_token, result.model_dump(mode="json", by_alias=True))
         except Exception as error:
             fate = self._fate(call_id)
             if isinstance(error, MCPError) and error.code not in _OURS and fate.status == OK:
@@ -154,14 +155,8 @@ class Session:
         if isinstance(error, Problem):
             return error
         fate = fate or self._fate()
-        reason, message = explained(error, fate.failure or self._failure, fate.status)
-        return Problem(reason, self._without_token(message), taken=taken)
-
-    def _without_token(self, value: Any) -> Any:
-        """A value but for our own token: a server that says it back does not get it into a context or a log."""
-        token = json.dumps(self._target.token)[1:-1]
-        text = json.dumps(value)
-        return json.loads(text.replace(token, TOKEN_MARK)) if token and token in text else value
+        reason, message = explained(error, fate.failure or self._failure, fate.status, self._without_token)
+        return Problem(reason, message, taken=taken)
 
     def _found(self, tool: Any) -> Found:
         hints = tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True) if tool.annotations else {}
@@ -169,8 +164,10 @@ class Session:
         return Found(*said)
 
 
-def explained(error: BaseException, behind: BaseException | None, status: int) -> tuple[ConnectionReason, str]:
-    """The reason and words for people; a server's own words are cut and escaped."""
+def explained(
+    error: BaseException, behind: BaseException | None, status: int, without_token: Callable[[str], str]
+) -> tuple[ConnectionReason, str]:
+    """The reason and words for people; a server's own words lose our token, then are cut and escaped."""
     causes = [*_flat(error), *_flat(behind)]
     if status in (401, 403):
         return "Unauthorized", f"the server answered {status}: it does not accept the token, or wants one"
@@ -182,7 +179,7 @@ def explained(error: BaseException, behind: BaseException | None, status: int) -
         if isinstance(cause, httpx2.TransportError | OSError):
             return "Unreachable", f"the server cannot be reached ({type(cause).__name__})"
     said = next((cause.message for cause in causes if isinstance(cause, MCPError)), "")
-    words = shown_text(said, SAID_MAX_CHARS) or type(error).__name__
+    words = shown_text(without_token(said), SAID_MAX_CHARS) or type(error).__name__
     return "ProtocolError", f"the server answered {status or 'nothing'} and said: {words}"
 
 

@@ -231,18 +231,52 @@ def test_a_tool_that_shows_nothing_is_what_its_connection_declares() -> None:
 
 
 # Addresses
-@pytest.mark.parametrize(
-    "address",
-    ["127.0.0.1", "127.8.8.8", "0.0.0.0",  # noqa: S104
-     "169.254.169.254", "::1", "::", "fe80::1", "fe80::1%eth0", "::ffff:127.0.0.1",
-     "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "224.0.0.1", "255.255.255.255",
-     "10.0.0.9", "x", ""],
-)  # fmt: skip
+CARRYING = {  # how IPv6 says an IPv4 address that a host or a gateway on the way unpacks again
+    "mapped": "::ffff:{a}.{b}.{c}.{d}",
+    "translated": "::ffff:0:{a}.{b}.{c}.{d}",
+    "nat64": "64:ff9b::{a}.{b}.{c}.{d}",
+    "6to4": "2002:{a:02x}{b:02x}:{c:02x}{d:02x}::1",
+}
+HIDING = {  # those where it cannot be told, or where no server is
+    "compatible": "::{a}.{b}.{c}.{d}",
+    "local nat64": "64:ff9b:1::{a}.{b}.{c}.{d}",
+    "local nat64, /48": "64:ff9b:1:{a:02x}{b:02x}:{c:02x}:{d:02x}00::",
+    "teredo server": "2001:0:{a:02x}{b:02x}:{c:02x}{d:02x}::1",
+    "site-local": "fec0::{a}.{b}.{c}.{d}",
+}
+FORBIDDEN = (*guard.FORBIDDEN, ipaddress.ip_network("10.0.0.9/32"))  # the API server's, say
+REFUSED = ["127.0.0.1", "127.8.8.8", "0.0.0.0", "169.254.169.254", "168.63.129.16", "224.0.0.1", "255.255.255.255",  # noqa: S104
+           "100.100.100.200", "10.0.0.9"]  # fmt: skip
+
+
+def carried(form: str, ipv4: str) -> str:
+    return form.format(**dict(zip("abcd", map(int, ipv4.split(".")), strict=True)))
+
+
+@pytest.mark.parametrize("address", [*REFUSED, "::1", "::", "fe80::1", "fe80::1%eth0", "ff02::1", "fd00:ec2::254", "x",
+                                     "", "fec0::1", "64:ff9b:1::1", "2001::1"])  # fmt: skip
 def test_no_connection_reaches_this_machine_or_metadata(address: str) -> None:
-    forbidden = (*guard.FORBIDDEN, ipaddress.ip_network("10.0.0.9/32"))  # the API server's, say
-    assert guard.judged(address, forbidden) is None
-    assert guard.judged("10.0.0.8", forbidden) == "10.0.0.8"
-    assert guard.judged("2001:db8::1", forbidden) == "2001:db8::1"
+    assert guard.judged(address, FORBIDDEN) is None
+
+
+@pytest.mark.parametrize("address", ["10.0.0.8", "8.8.8.8", "2001:db8::1", "2001:1::1", "fd00::1", "64:ff9c::7f00:1"])
+def test_positive_control_other_addresses_are_reached(address: str) -> None:
+    assert guard.judged(address, FORBIDDEN) == address
+
+
+@pytest.mark.parametrize("form", CARRYING)
+def test_an_ipv4_address_inside_of_ipv6_is_judged_as_itself(form: str) -> None:
+    for address in REFUSED:
+        assert guard.judged(carried(CARRYING[form], address), FORBIDDEN) is None, address
+    for address in ("10.0.0.8", "192.0.2.7"):
+        there = carried(CARRYING[form], address)
+        assert guard.judged(there, FORBIDDEN) == str(ipaddress.ip_address(there)), "positive control"
+
+
+@pytest.mark.parametrize("form", HIDING)
+def test_an_address_that_hides_another_is_refused(form: str) -> None:
+    for address in (*REFUSED, "10.0.0.8", "192.0.2.7"):
+        assert guard.judged(carried(HIDING[form], address), FORBIDDEN) is None, address
 
 
 @pytest.mark.parametrize(
