@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 from .catalog import PYTHON, ROOT, Image, Kind
-from .digests import fingerprint
+from .digests import fingerprint, least_used
 from .errors import ImageError
 from .shell import run, say
 
@@ -17,6 +17,7 @@ from .shell import run, say
 SOURCELESS = ("anthropic", "openai", "google/genai")
 PROGRAMS = ("monty",)  # the interpreter of run_code
 UNUSED_SUFFIXES = {".c", ".cpp", ".h", ".pyx", ".pxd", ".pyi", ".a"}
+DEPENDENCIES_KEPT_COUNT = 2  # of one component: two checkouts with different locks can share the cache
 BUSYBOX_PLACES = (Path("/bin/busybox"), Path("/usr/bin/busybox"))
 
 
@@ -82,18 +83,20 @@ def _component(image: Image, folder: Path, cache: Path) -> None:
 
 
 def _dependencies(image: Image, cache: Path) -> Path:
-    """The component's locked packages, installed, slimmed and compiled; kept until the lock changes."""
+    """The component's locked packages, installed, slimmed and compiled; made once for each lock."""
     recipe = [*facts(image), Path(__file__).read_text()]
     kept = cache / f"deps-{image.name}-{fingerprint(cache, [], recipe)}"
     if not kept.exists():
-        for old in cache.glob(f"deps-{image.name}-*"):
+        for old in least_used(cache.glob(f"deps-{image.name}-*"), DEPENDENCIES_KEPT_COUNT - 1):
             shutil.rmtree(old)
         partial = kept.with_suffix(".partial")
+        shutil.rmtree(partial, ignore_errors=True)
         _install(partial, ["--require-hashes", "--only-binary", ":all:", "-r", str(_requirements(image))])
         slim(partial)
         _compile(partial, "/opt/guildhall")
         run(["chmod", "-R", "u=rwX,go=rX", partial])
         partial.rename(kept)
+    kept.touch()
     return kept
 
 

@@ -25,3 +25,8 @@ def fingerprint(root: Path, folders: Iterable[Path], facts: Iterable[str]) -> st
             content = hashlib.sha256(path.read_bytes()).hexdigest()
             digest.update(f"{path.relative_to(root)}\0{executable}\0{content}\n".encode())
     return digest.hexdigest()[:12]
+
+
+def least_used(kept: Iterable[Path], count: int) -> list[Path]:
+    """What goes when the `count` of `kept` that were used last (by their own time) stay."""
+    return sorted(kept, key=lambda path: path.stat().st_mtime_ns, reverse=True)[count:]

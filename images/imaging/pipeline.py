@@ -10,6 +10,7 @@ from pathlib import Path
 from . import base, context, digests
 from .builders import Builder
 from .catalog import PREFIX, PUBLIC_BASE, ROOT, Image
+from .digests import least_used
 from .shell import say
 
 
@@ -23,6 +24,8 @@ class Built:
     size: int
     beyondBase: int  # noqa: N815 - the name in the JSON table
 
+
+KEPT_COUNT = 3  # archives of one image: checkouts and branches that share the cache do not build over each other
 
 # The chart's name for an image, where it is not the image's own.
 CHART_NAMES = {"sandbox-python": "sandbox"}
@@ -67,6 +70,7 @@ def make(image: Image, builder: Builder, settings: Settings) -> Built:
     archive = settings.cache / f"{image.name}-{ref.rpartition(':')[2]}.tar"
     note = archive.with_suffix(".json")
     if archive.exists() and note.exists():
+        note.touch()
         return Built(**json.loads(note.read_text()))
     say(f"building {ref}")
     _build(image, builder, settings, ref, base_ref)
@@ -104,8 +108,8 @@ def layers_size(builder: Builder, ref: str, cache: Path) -> int:
 
 
 def _forget_old(builder: Builder, cache: Path, name: str) -> None:
-    """Only the newest archive of each image is kept, and only its layers."""
-    for note in cache.glob(f"{name}-????????????.json"):
+    """Makes room for one more archive of the image: those used last stay, with their layers."""
+    for note in least_used(cache.glob(f"{name}-????????????.json"), KEPT_COUNT - 1):
         builder.remove(Built(**json.loads(note.read_text())).ref)
         note.with_suffix(".tar").unlink(missing_ok=True)
         note.unlink()

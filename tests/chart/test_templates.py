@@ -227,12 +227,31 @@ def test_every_policy_is_bound_to_run_namespaces_and_denies(
         assert policy["spec"]["failurePolicy"] == "Fail"
         for validation in policy["spec"]["validations"]:
             assert "message" in validation or "messageExpression" in validation
-    for binding in bindings.values():
+    for name, binding in bindings.items():
+        if name.startswith("guildhall-run-elsewhere."):
+            continue
         assert binding["spec"]["validationActions"] == ["Deny"]
         (expression,) = binding["spec"]["matchResources"]["namespaceSelector"]["matchExpressions"]
         assert expression == {
             "key": "kubernetes.io/metadata.name", "operator": "In", "values": values.get("runNamespaces", [RUNS]),
         }  # fmt: skip
+
+
+@pytest.mark.parametrize(("elsewhere", "action"), [("warn", "Warn"), ("deny", "Deny"), ("ignore", None)])
+def test_a_run_where_nobody_looks_is_told_so(elsewhere: str, action: str | None) -> None:
+    objects = render({"runNamespaces": ["team-a", "team-b"], "admission": {"elsewhere": elsewhere}})
+    name = f"guildhall-run-elsewhere.{CONTROL}"
+    if action is None:
+        assert not any(item["metadata"]["name"] == name for item in objects)
+        return
+    (rule,) = find(objects, "ValidatingAdmissionPolicy", name)["spec"]["validations"]
+    assert rule["expression"] == "false"
+    assert "team-a, team-b" in rule["messageExpression"]
+    binding = find(objects, "ValidatingAdmissionPolicyBinding", name)["spec"]
+    assert binding["validationActions"] == [action]
+    assert binding["matchResources"]["namespaceSelector"]["matchExpressions"] == [
+        {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["team-a", "team-b"]}
+    ]
 
 
 def test_the_author_is_filled_in_only_where_that_is_served_and_wanted() -> None:

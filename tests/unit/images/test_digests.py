@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -66,3 +67,42 @@ def test_a_component_s_base_can_be_changed_and_defaults_to_the_public_one(image:
 
     assert isinstance(image, Image)
     assert image.dockerfile.read_text().splitlines()[1:3] == [f"ARG BASE={PUBLIC_BASE}", "FROM ${BASE}"]
+
+
+def test_what_was_used_last_stays(tmp_path: Path) -> None:
+    for age, name in enumerate(("new", "older", "oldest")):
+        (tmp_path / name).write_text("")
+        os.utime(tmp_path / name, (1_000_000 - age, 1_000_000 - age))
+    assert digests.least_used(tmp_path.iterdir(), 2) == [tmp_path / "oldest"]
+    os.utime(tmp_path / "oldest", (2_000_000, 2_000_000))
+    assert digests.least_used(tmp_path.iterdir(), 2) == [tmp_path / "older"], "use counts, not birth"
+    assert digests.least_used(tmp_path.iterdir(), 3) == []
+
+
+def test_two_checkouts_share_a_cache_by_content(tmp_path: Path) -> None:
+    for checkout in ("one", "two"):
+        (tmp_path / checkout / "part").mkdir(parents=True)
+        (tmp_path / checkout / "part" / "a.py").write_text("a")
+
+    def tag(checkout: str) -> str:
+        return digests.fingerprint(tmp_path / checkout, [tmp_path / checkout / "part"], ["fact"])
+
+    assert tag("one") == tag("two")
+    (tmp_path / "two" / "part" / "a.py").write_text("b")
+    assert tag("one") != tag("two")
+
+
+def test_component_dockerfiles_differ_only_where_they_must() -> None:
+    """A Dockerfile takes no argument in ENTRYPOINT, so there are five: one text but for account, program, console."""
+
+    def common(name: str) -> list[str]:
+        text = CATALOG[name].dockerfile.read_text().replace(f"guildhall_{name}", "guildhall_<name>")
+        lines = [line for line in text.splitlines() if not line.startswith(("USER ", "COPY console"))]
+        return [line for line in lines if name != "fetcher" or line in template]
+
+    template: list[str] = []
+    template = common("operator")
+    assert template[-1] == 'ENTRYPOINT ["python3", "-m", "guildhall_<name>"]'
+    for image in CATALOG.values():
+        if image.kind is Kind.COMPONENT:
+            assert common(image.name) == template, image.name
