@@ -25,6 +25,7 @@ from guildhall_operator.store import Store
 
 FIELD_MANAGER: Final = "guildhall-operator"
 NOTE_MAX_CHARS: Final = 1_000
+POD_SECONDS: Final = 0.25  # a Job controller that is not busy takes a tenth of it
 _PATHS: Final = {
     "ConfigMap": "/api/v1/namespaces/{}/configmaps",
     "PersistentVolumeClaim": "/api/v1/namespaces/{}/persistentvolumeclaims",
@@ -121,6 +122,24 @@ async def create_all(kube: Kube, store: Store, manifests: Sequence[dict[str, Any
     for manifest in manifests:
         if manifest["kind"] == "Job":
             await create(kube, store, manifest)
+
+
+def _is_suspended(store: Store, run: RunView, job: str) -> bool:
+    found = store.jobs(run).get(job)
+    return found is not None and found.suspended
+
+
+async def _with_its_pod(hands: "Hands", run: RunView, plan: Plan) -> dict[str, Any] | None:
+    """The status with the pod of a Job just made, where it appears at once: its name costs no write of its own."""
+    attempts = (plan.status or {}).get("attempts") or [{}]
+    made = {manifest["metadata"]["name"] for manifest in plan.create if manifest["kind"] == "Job"}
+    last = attempts[-1]
+    if last.get("job") not in made or _is_suspended(hands.store, run, last["job"]):
+        return plan.status
+    pod = await hands.store.pod_made(run, last["number"], hands.pod_seconds)
+    if pod is None:
+        return plan.status
+    return {**(plan.status or {}), "attempts": [*attempts[:-1], {**last, "pod": pod.name, "podUid": pod.uid}]}
 
 
 async def write_status(kube: Kube, run: RunView, status: dict[str, Any]) -> dict[str, Any]:
@@ -231,14 +250,16 @@ class Hands:
     kube: Kube
     store: Store
     wrote: Callable[[Json], None]
+    pod_seconds: float = POD_SECONDS
 
 
 async def apply(hands: Hands, run: RunView, plan: Plan, now: datetime) -> None:
     """Raises CreateRefused, SnapshotDiffers and KubeError; then nothing after the failed step was done."""
     kube, store = hands.kube, hands.store
     await create_all(kube, store, plan.create)
-    if plan.status is not None:
-        hands.wrote(await write_status(kube, run, plan.status))
+    status = await _with_its_pod(hands, run, plan) if plan.create else plan.status
+    if status is not None:
+        hands.wrote(await write_status(kube, run, status))
     for pod in plan.end_pods:
         await end_pod(kube, store, pod)
     for act in plan.deletions:

@@ -5,7 +5,6 @@ that others share whenever one call is answered 403 (which a full quota does), s
 """
 
 import asyncio
-import json
 import os
 import ssl
 import time
@@ -16,16 +15,19 @@ from typing import Any, Final
 
 import aiohttp
 import kopf
+from pydantic_core import from_json, to_json
 
 from guildhall_operator.records import mapping, number, text
 
 REQUEST_TIMEOUT_SECONDS: Final = 20
+KEEP_ALIVE_SECONDS: Final = 60.0  # a handshake costs more than a call
 ANSWER_MAX_BYTES: Final = 256 * 1024 * 1024
 LINE_MAX_BYTES: Final = 16 * 1024 * 1024
 TOKEN_REREAD_SECONDS: Final = 60.0
 ACCOUNT_FOLDER: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 APPLY: Final = "application/apply-patch+yaml"
 MERGE: Final = "application/merge-patch+json"
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT_SECONDS)
 
 
 class KubeError(Exception):
@@ -85,8 +87,8 @@ def access_of(info: kopf.ConnectionInfo) -> Access:
 
 def _error(code: int, body: bytes) -> KubeError:
     try:
-        status = mapping(json.loads(body))
-    except (ValueError, RecursionError):
+        status = mapping(from_json(body))
+    except ValueError:
         status = {}
     message = text(status.get("message"), 1_000) or body[:200].decode("utf-8", "replace")
     return KubeError(code, text(status.get("reason"), 80), message)
@@ -102,8 +104,8 @@ class Kube:
 
     def _open(self) -> aiohttp.ClientSession:
         if self._session is None:
-            connector = aiohttp.TCPConnector(limit=200, ssl=self._access.tls)
-            self._session = aiohttp.ClientSession(connector=connector, auto_decompress=True)
+            connector = aiohttp.TCPConnector(limit=200, ssl=self._access.tls, keepalive_timeout=KEEP_ALIVE_SECONDS)
+            self._session = aiohttp.ClientSession(connector=connector, cookie_jar=aiohttp.DummyCookieJar())
         return self._session
 
     async def close(self) -> None:
@@ -124,12 +126,11 @@ class Kube:
         headers = {**self._access.authorization(), "Accept": "application/json"}
         data = None
         if body is not None:
-            data = json.dumps(body, separators=(",", ":")).encode()
+            data = to_json(body)
             headers["Content-Type"] = content_type
-        timeout = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT_SECONDS)
         try:
             async with self._open().request(
-                method, self._access.server + path, data=data, params=params, headers=headers, timeout=timeout
+                method, self._access.server + path, data=data, params=params, headers=headers, timeout=_TIMEOUT
             ) as response:
                 content = await response.read()
                 code = response.status
@@ -182,8 +183,8 @@ async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
 
 def _decoded(content: bytes) -> dict[str, Any]:
     try:
-        value = json.loads(content)
-    except (ValueError, RecursionError) as error:
+        value = from_json(content)
+    except ValueError as error:
         raise KubeError(0, "Unreadable", f"the API server's answer is not JSON: {content[:80]!r}") from error
     if not isinstance(value, dict):
         raise KubeError(0, "Unreadable", "the API server's answer is not an object")

@@ -9,11 +9,13 @@ from guildhall_operator.actions import Deletion, EndPod, Note, Observed, Plan
 from guildhall_operator.run_view import RunView
 from guildhall_operator.status import Draft, owned
 
-_GOOD_NEWS: Final = frozenset({"Accepted", "Preparing", "Fetching", "Started", "Completed"}) | {
+_GOOD_NEWS: Final = frozenset({"Fetching", "Started", "Completed"}) | {
     "QuestionOpen",
     "ApprovalOpen",
 }
-_SILENT: Final = frozenset({"Accepted", "Pending"})
+_SILENT: Final = frozenset(
+    {"Accepted", "Pending", "Preparing"}
+)  # the status says so; an Event each would be a write for nothing
 
 
 class Decision:

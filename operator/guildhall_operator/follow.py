@@ -4,14 +4,13 @@ from typing import Final
 
 from guildhall_contracts.gate import PrepareMessage
 from guildhall_contracts.limits import WORKSHOP_RESTARTS_MAX_COUNT
-from guildhall_contracts.snapshot import FETCH_LABEL, RESEND_LABEL
 
 from guildhall_operator.actions import EndPod
 from guildhall_operator.admit import isolation_verdict
 from guildhall_operator.again import close_attempt, why_not_again
 from guildhall_operator.decision import Decision
 from guildhall_operator.outcome import Asked, Outcome, executor_began, outcome, prepare_message, vanished
-from guildhall_operator.records import JobRecord, Json, PodRecord, mapping, number
+from guildhall_operator.records import JobRecord, Json, PodRecord, first_pod, mapping, number
 from guildhall_operator.sources import source_text
 from guildhall_operator.stalls import Stall, stall
 from guildhall_operator.status import seconds_since
@@ -25,17 +24,11 @@ SHOWN_AFTER_SECONDS: Final = 2.0  # what fails once and then works costs no writ
 
 def current_pod(decision: Decision) -> PodRecord | None:
     """The pod of the current attempt: the recorded one, else the first seen."""
-    attempt = decision.draft.attempt
-    others = {RESEND_LABEL, FETCH_LABEL}
-    mine = [
-        pod
-        for pod in decision.observed.pods
-        if pod.attempt == attempt.get("number") and not others.intersection(pod.labels)
-    ]
+    attempt, pods = decision.draft.attempt, decision.observed.pods
     recorded = attempt.get("podUid")
     if recorded:
-        return next((pod for pod in mine if pod.uid == recorded), None)
-    return min(mine, key=lambda pod: (pod.created, pod.name), default=None)
+        return next((pod for pod in pods if pod.uid == recorded and pod.attempt == attempt.get("number")), None)
+    return first_pod(pods, number(attempt.get("number")))
 
 
 def current_job(decision: Decision) -> JobRecord | None:

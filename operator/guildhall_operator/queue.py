@@ -29,7 +29,8 @@ class WorkQueue(Generic[K]):
         self._heap: list[tuple[float, int, K]] = []
         self._serial = 0
         self._failures: dict[K, int] = {}
-        self._wake = asyncio.Event()
+        self._waiters: deque[asyncio.Future[None]] = deque()
+        self._alarm: tuple[float, asyncio.TimerHandle] | None = None  # wakes one worker when the next key is due
 
     def __len__(self) -> int:
         return len(self._since) + len(self._busy)
@@ -42,7 +43,7 @@ class WorkQueue(Generic[K]):
         elif key not in self._since:
             self._since[key] = self._clock()
             self._ready.append(key)
-            self._wake.set()
+            self._wake_one()
 
     def add_after(self, key: K, seconds: float) -> None:
         """Look at `key` after `seconds`, unless it is looked at before."""
@@ -53,7 +54,8 @@ class WorkQueue(Generic[K]):
             self._later[key] = due
             self._serial += 1
             heapq.heappush(self._heap, (due, self._serial, key))
-            self._wake.set()
+            if self._waiters:
+                self._set_alarm()
 
     def failed(self, key: K) -> float:
         """Work on `key` failed: it comes again after a growing pause, which is returned in seconds."""
@@ -95,15 +97,40 @@ class WorkQueue(Generic[K]):
         while True:
             key = self.take()
             if key is not None:
-                if self._ready:
-                    self._wake.set()
                 return key
-            self._wake.clear()
-            pause = max(0.0, self._heap[0][0] - self._clock()) if self._heap else None
+            self._set_alarm()
+            waiter = asyncio.get_running_loop().create_future()
+            self._waiters.append(waiter)
             try:
-                await asyncio.wait_for(self._wake.wait(), pause)
-            except TimeoutError:
-                continue
+                await waiter
+            except asyncio.CancelledError:
+                if waiter.done() and not waiter.cancelled():
+                    self._wake_one()  # the key it was woken for is another's now
+                raise
+
+    def _wake_one(self) -> None:
+        """Wakes one worker, and not all for one key."""
+        while self._waiters:
+            waiter = self._waiters.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                return
+
+    def _set_alarm(self) -> None:
+        """One timer for the key that is due first, whoever waits."""
+        if not self._heap:
+            return
+        due = self._heap[0][0]
+        if self._alarm is not None and not self._alarm[1].cancelled():
+            if self._alarm[0] <= due:
+                return
+            self._alarm[1].cancel()
+        pause = max(0.0, due - self._clock())
+        self._alarm = (due, asyncio.get_running_loop().call_later(pause, self._ring))
+
+    def _ring(self) -> None:
+        self._alarm = None
+        self._wake_one()
 
     def oldest_seconds(self) -> float:
         """How long the longest-waiting or longest-worked-on key has been that; what health looks at."""

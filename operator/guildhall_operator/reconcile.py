@@ -8,7 +8,14 @@ from datetime import UTC, datetime
 
 from guildhall_operator import schedule_apply
 from guildhall_operator.actions import CREATE_AGAIN_SECONDS
-from guildhall_operator.apply import CreateRefused, Hands, SnapshotDiffers, apply, write_guild_status
+from guildhall_operator.apply import (
+    POD_SECONDS,
+    CreateRefused,
+    Hands,
+    SnapshotDiffers,
+    apply,
+    write_guild_status,
+)
 from guildhall_operator.client import Kube, KubeError
 from guildhall_operator.echo import Echo
 from guildhall_operator.guilds import guild_status
@@ -41,6 +48,7 @@ class Reconciler:
     echo: Echo = field(default_factory=Echo)
     monotonic: Callable[[], float] = time.monotonic
     wall: Callable[[], datetime] = wall_clock
+    pod_seconds: float = POD_SECONDS
 
     def look_at(self, keys: set[tuple[str, str]]) -> None:
         """Queues Runs, and the schedules that made them."""
@@ -133,7 +141,7 @@ class Reconciler:
         if decided.create and not run.holds:
             self.world.store.reserved.add(run.uid)
         try:
-            await apply(Hands(self.kube, self.world.store, self._wrote), run, decided, now)
+            await apply(Hands(self.kube, self.world.store, self._wrote, self.pod_seconds), run, decided, now)
         except SnapshotDiffers as found:
             self.world.store.frozen[run.uid] = found.frozen
             raise
@@ -150,9 +158,16 @@ class Reconciler:
             self.queue.add_after(key, decided.requeue_seconds)
 
     def _wrote(self, raw: Json) -> None:
-        """Remembers what a status write left, before the watch shows it, and wakes those whose turn it made."""
+        """Remembers what a status write left, before the watch shows it, and wakes those whose turn it made.
+
+        The Run itself comes again only where the write took it to another stage: within one, a plan is a fixed point.
+        """
+        key, runs = name_of(raw), self.world.store.runs
+        before = runs.get(key)
         self.echo.expect(raw)
-        self.look_at(self.world.store.put_run(raw) - {name_of(raw)})
+        changed = self.world.store.put_run(raw)
+        moved = before is None or key not in runs or before.stage != runs[key].stage
+        self.look_at(changed | {key} if moved else changed - {key})
 
     def _refused(self, run: RunView, key: Key, problem: str) -> None:
         """Says why at once, and tries again after a pause."""

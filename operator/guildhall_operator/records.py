@@ -3,12 +3,12 @@
 Guards against one odd object stopping the watch for all others, and against memory growing with what pods carry.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from guildhall_contracts import limits
-from guildhall_contracts.snapshot import ATTEMPT_LABEL, FETCH_LABEL, RUN_LABEL
+from guildhall_contracts.snapshot import ATTEMPT_LABEL, FETCH_LABEL, RESEND_LABEL, RUN_LABEL
 
 TEXT_MAX_CHARS: Final = 500
 MESSAGE_CONTAINERS: Final = frozenset({"prepare", "fetch", "executor"})
@@ -111,6 +111,13 @@ class ClaimRecord:
     read_only: bool = False
     group_consent: bool = False
     deleting: bool = False
+
+
+def first_pod(pods: Iterable[PodRecord], attempt: int) -> PodRecord | None:
+    """The run pod of an attempt: the first that was made, whatever came after it."""
+    others = {RESEND_LABEL, FETCH_LABEL}
+    mine = (pod for pod in pods if pod.attempt == attempt and not others.intersection(pod.labels))
+    return min(mine, key=lambda pod: (pod.created, pod.name), default=None)
 
 
 def _container(raw: Json, *, keep_message: bool) -> ContainerRecord:

@@ -76,6 +76,11 @@ class RunView:
         return not self.finished and bool(self.attempts) and bool(self.attempts[-1].get("endTime"))
 
     @property
+    def stage(self) -> tuple[bool | int, ...]:
+        """Changes when another part of a plan, or its schedule, has something to do with it from now on."""
+        return (self.finished, self.was_sealed, self.fetching, self.between, len(self.attempts))
+
+    @property
     def holds(self) -> bool:
         """Whether it has a place among the Runs of its namespace: a suspended one gave its place back."""
         return self.fetching or (self.started and not (self.between and self.attempts[-1].get("reason") == "Suspended"))

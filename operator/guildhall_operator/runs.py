@@ -47,11 +47,11 @@ class Runs:
     # Runs
 
     def put_run(self, raw: Json) -> set[RunKey]:
-        """Remembers a Run unless a newer state of it is known."""
+        """Remembers a Run unless this state of it is known, or a newer one."""
         key, version = name_of(raw), version_of(raw)
         old = self.runs.get(key)
         same = old is not None and old.uid == uid_of(raw)
-        if same and version and version < self._versions.get(key, 0):
+        if same and version and version <= self._versions.get(key, 0):
             return set()
         if old is not None and not same:
             self._forget_run(key)

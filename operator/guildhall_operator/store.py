@@ -3,6 +3,7 @@
 Changes return the keys of Runs to look at again.
 """
 
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +18,7 @@ from guildhall_operator.records import (
     claim_record,
     claims_in_use,
     event_record,
+    first_pod,
     job_record,
     pod_record,
 )
@@ -44,6 +46,7 @@ class Store(Runs):
         self._claims: dict[str, dict[str, ClaimRecord]] = defaultdict(dict)
         self._claim_uses: dict[str, dict[str, ClaimUse]] = defaultdict(dict)
         self._policies: dict[str, dict[str, Json]] = defaultdict(dict)
+        self._expected: dict[str, asyncio.Event] = {}  # by uid of a Run whose Job was just made
 
     # Pods
 
@@ -61,7 +64,23 @@ class Store(Runs):
             return changed
         self._pods[record.run][uid] = record
         self._owner[uid] = record.run
+        if record.run in self._expected:
+            self._expected[record.run].set()
         return changed | self._keys(record.run)
+
+    async def pod_made(self, run: RunView, attempt: int, seconds: float) -> PodRecord | None:
+        """The run pod of an attempt as soon as the watch shows it; None where it does not within `seconds`."""
+        seen = self._expected.setdefault(run.uid, asyncio.Event())
+        try:
+            async with asyncio.timeout(seconds):
+                while (pod := first_pod(self.pods(run), attempt)) is None:
+                    seen.clear()
+                    await seen.wait()
+        except TimeoutError:
+            return None
+        finally:
+            self._expected.pop(run.uid, None)
+        return pod
 
     def drop_pod(self, raw: Json) -> set[RunKey]:
         namespace, uid = name_of(raw)[0], uid_of(raw)

@@ -254,8 +254,8 @@ def test_a_run_says_its_story_in_events(operator: OperatorProcess) -> None:
     def reasons() -> list[str]:
         return [item["reason"] for item in operator.items("events") if item["involvedObject"].get("uid") == uid]
 
-    eventually(lambda: set(reasons()) == {"Preparing", "Started", "PolicyDenied"})
-    assert len(reasons()) == 3
+    eventually(lambda: set(reasons()) == {"Started", "PolicyDenied"})
+    assert len(reasons()) == 2
 
 
 def test_nothing_was_forbidden_and_nothing_raised(operator: OperatorProcess) -> None:

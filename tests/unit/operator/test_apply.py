@@ -1,7 +1,9 @@
 """Acting: created once, status before deletion, and what a refusal does."""
 
+import asyncio
 from collections.abc import Callable
 from copy import deepcopy
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from guildhall_operator.client import KubeError
 from guildhall_operator.plan import plan
 from guildhall_operator.store import Store
 from unit.operator import kit
-from unit.operator.fake_kube import FakeKube
+from unit.operator.fake_kube import FakeKube, until
 
 RUNS = f"/apis/guildhall.dev/v1alpha1/namespaces/{kit.NAMESPACE}/runs"
 
@@ -25,7 +27,7 @@ def hands() -> tuple[Hands, FakeKube, list[dict[str, Any]]]:
         wrote.append(dict(raw))
         store.put_run(raw)
 
-    return Hands(kube, store, remember), kube, wrote
+    return Hands(kube, store, remember, pod_seconds=0), kube, wrote
 
 
 def first() -> Plan:
@@ -40,7 +42,6 @@ async def test_everything_is_made_once_and_in_order() -> None:
         ("POST", "persistentvolumeclaims"),
         ("POST", "jobs"),
         ("PATCH", "status"),
-        ("POST", "events"),
     ]
     assert wrote[0]["status"]["phase"] == "Preparing"
     kube.log.clear()
@@ -55,6 +56,55 @@ async def test_a_job_and_a_status_are_known_before_the_watch_shows_them() -> Non
     run = doing.store.runs[(kit.NAMESPACE, "fix")]
     assert run.started
     assert list(doing.store.jobs(run)) == [f"fix-{kit.UID}-a1"]
+
+
+def its_pod(uid: str = kit.POD_UID, created: float = 1, **labels: str) -> dict[str, Any]:
+    meta = {
+        "name": f"pod-{uid}",
+        "namespace": kit.NAMESPACE,
+        "uid": uid,
+        "creationTimestamp": kit.stamp(kit.at(created)),
+    }
+    common = {"guildhall.dev/run": kit.UID, "guildhall.dev/attempt": "1"}
+    return {"metadata": {**meta, "labels": {**common, **labels}}, "spec": {}, "status": {"phase": "Pending"}}
+
+
+async def test_a_pod_that_comes_at_once_costs_no_status_write_of_its_own() -> None:
+    doing, kube, wrote = hands()
+    doing = replace(doing, pod_seconds=5)
+    started = asyncio.create_task(apply(doing, kit.run(), first(), kit.START))
+    await until(lambda: any(path.endswith("/jobs") for _, path, _ in kube.log))
+    doing.store.put_pod(its_pod("printer", 0, **{"guildhall.dev/resend": "1"}))
+    doing.store.put_pod(its_pod("later", 9))
+    doing.store.put_pod(its_pod())
+    await asyncio.wait_for(started, 1)
+    (status,) = [body["status"] for method, _, body in kube.log if method == "PATCH"]
+    assert status["attempts"] == [
+        {"number": 1, "job": f"fix-{kit.UID}-a1", "pod": f"pod-{kit.POD_UID}", "podUid": kit.POD_UID}
+    ]
+    view = doing.store.runs[kit.NAMESPACE, "fix"]
+    world = kit.world(pods=doing.store.pods(view), jobs=doing.store.jobs(view))
+    assert plan(view, world, kit.at(1)).status is None, "nothing is left to be said of the pod"
+    assert len(wrote) == 1
+
+
+async def test_a_pod_that_does_not_come_is_waited_for_no_longer_than_that() -> None:
+    doing, kube, wrote = hands()
+    await asyncio.wait_for(apply(replace(doing, pod_seconds=0.02), kit.run(), first(), kit.START), 1)
+    assert "podUid" not in wrote[0]["status"]["attempts"][0]
+    assert sum(method == "PATCH" for method, _, _ in kube.log) == 1
+
+
+async def test_the_pod_of_a_job_that_a_queue_holds_is_not_waited_for() -> None:
+    doing, kube, wrote = hands()
+    put = kube.put
+
+    def held(path: str, body: dict[str, Any]) -> dict[str, Any]:
+        return put(path, {**body, "spec": {**body["spec"], "suspend": True}} if "/jobs/" in path else body)
+
+    kube.put = held  # type: ignore[method-assign]
+    await asyncio.wait_for(apply(replace(doing, pod_seconds=600), kit.run(), first(), kit.START), 1)
+    assert wrote[0]["status"]["phase"] == "Preparing"
 
 
 async def test_status_is_written_before_anything_is_deleted() -> None:
@@ -194,15 +244,17 @@ def test_the_same_note_has_the_same_name_and_a_legal_one() -> None:
 
 
 async def test_a_note_that_cannot_be_posted_stops_nothing(caplog: pytest.LogCaptureFixture) -> None:
-    doing, kube, _ = hands()
+    doing, kube, wrote = hands()
 
     def refuse(_method: str, path: str) -> None:
         if path.endswith("/events"):
             raise KubeError(403, "Forbidden", "no events here")
 
     kube.refuse = refuse
-    await apply(doing, kit.run(), first(), kit.START)
+    note = Note("Started", "", warning=False, attempt=1)
+    await apply(doing, kit.run(), replace(first(), notes=(note,)), kit.START)
     assert "no events here" in caplog.text
+    assert wrote[0]["status"]["phase"] == "Preparing"
 
 
 @pytest.mark.parametrize("refused", ["configmaps", "persistentvolumeclaims", ""])

@@ -127,6 +127,24 @@ def test_a_plan_applied_twice_is_a_plan_applied_once(
     assert settled.status["reason"] == view.status["reason"]
 
 
+@settings(max_examples=250, deadline=None)
+@given(spec=SPECS, world=worlds(), seconds=st.sampled_from([5.0, 200.0, 100_000.0]), steps=st.integers(0, 3))
+def test_a_status_that_leaves_the_stage_needs_no_second_look(
+    spec: dict[str, Any], world: Observed, seconds: float, steps: int
+) -> None:
+    """What `Reconciler._wrote` relies on: it does not look again at a Run after such a write."""
+    view = kit.run(spec)
+    for _ in range(steps):
+        _, view = actions(view, world, seconds)
+    done, then = actions(view, world, seconds)
+    if done.status is None or then.stage != view.stage:
+        return
+    again = plan(then, world, kit.at(seconds))
+    assert again.status is None
+    assert (again.create, again.end_pods, again.deletions) == (done.create, done.end_pods, done.deletions)
+    assert (again.waiting, again.requeue_seconds) == (done.waiting, done.requeue_seconds)
+
+
 @settings(max_examples=100, deadline=None)
 @given(pods=st.lists(PODS, max_size=2), seconds=st.sampled_from([5.0, 5_000.0]))
 def test_a_finished_run_stays_as_it_ended(pods: list[PodRecord], seconds: float) -> None:

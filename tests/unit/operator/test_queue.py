@@ -106,6 +106,30 @@ async def test_two_waiting_workers_get_two_keys() -> None:
     assert set(await asyncio.wait_for(asyncio.gather(*workers), 1)) == {"a", "b"}
 
 
+async def test_one_key_wakes_one_worker_and_a_cancelled_one_hands_it_on() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    first, second, third = (asyncio.create_task(queue.get()) for _ in range(3))
+    await asyncio.sleep(0)
+    assert len(queue._waiters) == 3
+    queue.add("a")
+    assert len(queue._waiters) == 2, "the others sleep on"
+    first.cancel()
+    assert await asyncio.wait_for(second, 1) == "a"
+    queue.add_after("b", 0.01)
+    queue.add_after("c", 5)
+    assert await asyncio.wait_for(third, 1) == "b"
+    assert first.cancelled()
+
+
+async def test_an_earlier_key_moves_the_alarm_forward() -> None:
+    queue: WorkQueue[str] = WorkQueue()
+    queue.add_after("late", 60)
+    waiter = asyncio.create_task(queue.get())
+    await asyncio.sleep(0)
+    queue.add_after("soon", 0.01)
+    assert await asyncio.wait_for(waiter, 1) == "soon"
+
+
 async def test_the_oldest_waiting_or_busy_key_is_known() -> None:
     queue, clock = make()
     assert queue.oldest_seconds() == 0

@@ -37,6 +37,7 @@ class Story:
             Metrics(),
             monotonic=self.monotonic,
             wall=self.wall,
+            pod_seconds=0,
         )
         self.store.put_policy({**kit.policy(), "metadata": {"name": "guildhall-run", "namespace": kit.NAMESPACE}})
         self.guild("pair", kit.GUILD)
