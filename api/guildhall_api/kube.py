@@ -19,6 +19,8 @@ from typing import Any, Final
 import httpx
 import yaml
 
+from guildhall_api.kube_words import warning, words
+
 _ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _TOKEN_FRESH_SECONDS: Final = 60
 _TIMEOUT: Final = httpx.Timeout(15, connect=5)
@@ -137,7 +139,8 @@ class Kube:
             raise KubeError(0, "Unreachable", f"{method} {path}: {error!r}") from error
         if response.is_error:
             raise _refusal(response.status_code, response.content, f"{method} {path}")
-        return _parsed(response.content, f"{method} {path}"), response.headers.get_list("warning")
+        warnings = [warning(header) for header in response.headers.get_list("warning")]
+        return _parsed(response.content, f"{method} {path}"), warnings
 
     async def get(self, path: str, params: Mapping[str, str] | None = None) -> Any:
         answer, _ = await self.call("GET", path, params=params)
@@ -174,6 +177,6 @@ def _parsed(content: bytes, where: str) -> Any:
 def _refusal(status: int, content: bytes, where: str) -> KubeError:
     try:
         answer = json.loads(content)
-        return KubeError(status, str(answer.get("reason", "")), str(answer.get("message", ""))[:2_000])
+        return KubeError(status, str(answer.get("reason", "")), words(answer))
     except (ValueError, AttributeError):
         return KubeError(status, "", f"{where} answered {status}")

@@ -6,6 +6,7 @@ from guildhall_contracts.api import Problem
 from starlette.responses import Response
 
 from guildhall_api.kube import KubeError
+from guildhall_api.kube_words import by_policy
 
 PROBLEM_TYPE = "application/problem+json"
 
@@ -31,7 +32,7 @@ def from_cluster(error: KubeError, doing: str) -> Refused:
     """What the caller is told when the cluster refused the api's own request."""
     by_admission = "admission" in error.message.lower() or "denied request" in error.message
     if error.status in {400, 422} or (error.status == 403 and by_admission):
-        return Refused(422, f"The cluster refused {doing}", error.message)
+        return Refused(422, f"The cluster refused {doing}", by_policy(error.message))
     if error.status == 404:
         return Refused(404, f"The cluster knows no such object for {doing}", error.message)
     if error.status == 409:
