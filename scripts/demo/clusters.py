@@ -6,9 +6,10 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from demo.install import StepError, run
-from demo.state import ROOT, State, say
+from demo.state import CACHE, ROOT, State, say
 
 KIND_NAME = "guildhall-demo"
 EMBEDDED = ROOT / "tests" / "cluster" / "cluster.py"
@@ -37,6 +38,15 @@ class Cluster:
         return input("Go on? [y/N] ").strip().lower() in {"y", "yes"}
 
     def start(self) -> None: ...
+
+    def attach(self) -> bool:
+        """Whether the cluster is there; then kubectl and helm talk to it. Starts nothing."""
+        self.start()
+        return True
+
+    def shell(self) -> str:
+        """The line that makes a person's own shell talk to the cluster."""
+        return f"export KUBECONFIG={self.environment.get('KUBECONFIG', '~/.kube/config')}"
 
     def images(self) -> dict[str, str]:
         raise NotImplementedError
@@ -103,10 +113,19 @@ class Kind(Cluster):
             run("kind", "create", "cluster", "--name", KIND_NAME, "--config", "-", stdin=nodes, seconds=600)
             self.state.owned = True
         self.state.save()
+        self._point()
+
+    def _point(self) -> None:
         path = ROOT / "artifacts" / "demo.kubeconfig"
         path.parent.mkdir(exist_ok=True)
         run("kind", "export", "kubeconfig", "--name", KIND_NAME, "--kubeconfig", str(path))
         self.environment["KUBECONFIG"] = str(path)
+
+    def attach(self) -> bool:
+        if KIND_NAME not in run("kind", "get", "clusters").split():
+            return False
+        self._point()
+        return True
 
     def images(self) -> dict[str, str]:
         table = built("--builder", "docker")
@@ -128,17 +147,42 @@ class Embedded(Cluster):
 
     def start(self) -> None:
         self.state.cluster = "embedded"
-        running = subprocess.run([sys.executable, EMBEDDED, "status"], capture_output=True, check=False).returncode == 0
-        self.state.owned = self.state.owned or not running
+        self.state.owned = self.state.owned or not self._running()
         self.state.save()
         if subprocess.run([sys.executable, EMBEDDED, "up", "--yes"], check=False).returncode:
             raise StepError("the embedded cluster did not come up; its own message is above")
+        self._point()
+
+    def _running(self) -> bool:
+        return subprocess.run([sys.executable, EMBEDDED, "status"], capture_output=True, check=False).returncode == 0
+
+    def attach(self) -> bool:
+        if self._running():
+            self._point()
+            return True
+        if _embedded_state().exists():
+            raise StepError(
+                "the embedded cluster is not up, and what the demo installed is in it. Start it (tests/cluster/cluster.py up)"
+                " and run make demo-down again, or remove it with all it holds: tests/cluster/cluster.py down"
+            )
+        return False
+
+    def shell(self) -> str:
+        """It brings kubectl and helm too: both may be on nobody's PATH here."""
+        return f'eval "$({EMBEDDED} env)"'
+
+    def _point(self) -> None:
         for line in run(sys.executable, str(EMBEDDED), "env").splitlines():
             name, value = line.removeprefix("export ").split("=", 1)
             self.environment[name] = value.strip("'\"").replace("$PATH", self.environment["PATH"])
 
     def images(self) -> dict[str, str]:
         return {name: image["ref"] for name, image in built("--load").items()}
+
+
+def _embedded_state() -> Path:
+    """The embedded cluster's own folder: it goes with its `down`, and stays when the machine was merely restarted."""
+    return Path(os.environ.get("GUILDHALL_CLUSTER_STATE", CACHE / "cluster" / "state"))
 
 
 WAYS = """\

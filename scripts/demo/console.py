@@ -80,5 +80,5 @@ Watch it in the console (left running; the port-forward is recorded and ends wit
   sign in with this token, good for one hour:
   {address.token}
 
-  To use kubectl yourself:  export KUBECONFIG={cluster.environment.get("KUBECONFIG", "~/.kube/config")}
+  To use kubectl yourself:  {cluster.shell()}
   To remove everything:     make demo-down""")

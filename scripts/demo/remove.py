@@ -21,7 +21,6 @@ CRDS = tuple(f"{path.stem}.guildhall.dev" for path in sorted((ROOT / "crds").glo
 
 def _uninstall(cluster: Cluster, state: State) -> None:
     """Runs first (their pods end with them), then chart, CRDs (if the demo made them) and namespaces."""
-    cluster.start()
     steps: list[tuple[str, ...]] = [
         ("kubectl", "delete", "namespace", RUNS, "--ignore-not-found", "--timeout=120s"),
         ("helm", "uninstall", RELEASE, "--namespace", CONTROL, "--ignore-not-found", "--wait"),
@@ -56,7 +55,7 @@ def everything(state: State) -> int:
     elif state.owned and state.cluster == "embedded":
         if subprocess.run([sys.executable, EMBEDDED, "down"], env=dict(os.environ), check=False).returncode:
             raise StepError("the embedded cluster did not go down; its own message is above")
-    elif state.installed:
+    elif state.installed and cluster.attach():
         _uninstall(cluster, state)
     (ROOT / "artifacts" / "demo.kubeconfig").unlink(missing_ok=True)
     FILE.unlink(missing_ok=True)

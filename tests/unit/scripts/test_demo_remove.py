@@ -1,5 +1,6 @@
 """The demo removes what it made, and nothing of anybody else's."""
 
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[3]
 sys.path.insert(0, str(ROOT / "scripts"))
 
-from demo import install, remove  # noqa: E402
+from demo import clusters, console, install, remove  # noqa: E402
 from demo.state import State  # noqa: E402
 
 
@@ -30,8 +31,8 @@ class Recorded:
     def kubectl(self, *_: str, **__: Any) -> str:
         return self.crds
 
-    def start(self) -> None:
-        """It runs already."""
+    def attach(self) -> bool:
+        return True
 
     def said(self, *words: str) -> bool:
         return any(all(word in command for word in words) for command in self.commands)
@@ -66,3 +67,59 @@ def test_crds_the_demo_made_go_with_it(monkeypatch: pytest.MonkeyPatch, state: S
     for kind in ("runs", "guilds", "interventions", "connections", "runschedules"):
         assert cluster.said("delete crd", f"{kind}.guildhall.dev")
     assert cluster.said("delete namespace", install.CONTROL)
+
+
+class Ground:
+    """The embedded cluster's program: remembers what it was told; `up` is whether `status` says that it runs."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, state_folder: Path, *, up: bool) -> None:
+        self.told: list[str] = []
+        self.up = up
+        monkeypatch.setenv("GUILDHALL_CLUSTER_STATE", str(state_folder))
+        monkeypatch.setattr(subprocess, "run", self.run)
+        monkeypatch.setattr(clusters, "run", lambda *_, **__: "export KUBECONFIG=/there\n")
+        monkeypatch.setattr(remove, "_uninstall", lambda *_: self.told.append("uninstall"))
+        monkeypatch.setattr(remove, "FILE", state_folder.parent / "state.json")
+        monkeypatch.setattr(remove, "ROOT", state_folder.parent)
+
+    def run(self, command: list[str], **_: Any) -> Any:
+        self.told.append(str(command[-1]))
+        return subprocess.CompletedProcess(command, 0 if self.up else 1)
+
+
+@pytest.fixture
+def demo() -> State:
+    return State(cluster="embedded", owned=False, installed=True)
+
+
+def test_removing_starts_no_cluster(monkeypatch: pytest.MonkeyPatch, state: State, demo: State, tmp_path: Path) -> None:
+    ground = Ground(monkeypatch, tmp_path / "gone", up=False)
+    assert remove.everything(demo) == 0
+    assert ground.told == ["status"], "its state is gone, and with it what was installed"
+
+
+def test_what_is_in_a_cluster_that_is_down_is_not_forgotten(
+    monkeypatch: pytest.MonkeyPatch, state: State, demo: State, tmp_path: Path
+) -> None:
+    ground = Ground(monkeypatch, tmp_path, up=False)
+    with pytest.raises(install.StepError, match=r"cluster\.py up"):
+        remove.everything(demo)
+    assert ground.told == ["status"]
+
+
+def test_a_cluster_that_is_up_is_emptied(
+    monkeypatch: pytest.MonkeyPatch, state: State, demo: State, tmp_path: Path
+) -> None:
+    ground = Ground(monkeypatch, tmp_path, up=True)
+    assert remove.everything(demo) == 0
+    assert ground.told == ["status", "uninstall"]
+
+
+def test_the_shell_line_brings_kubectl_where_the_cluster_has_its_own(
+    capsys: pytest.CaptureFixture[str], state: State
+) -> None:
+    console.say_where(clusters.Embedded(state), console.Address("http://x", "t"), "a")
+    assert f'eval "$({clusters.EMBEDDED} env)"' in capsys.readouterr().out
+    kind = clusters.Kind(state)
+    kind.environment["KUBECONFIG"] = "/k"
+    assert kind.shell() == "export KUBECONFIG=/k"

@@ -53,7 +53,7 @@ export function formProblems(form) {
     need(
       "gitUrl",
       /^(https|ssh|git):\/\/\S+$/.test(form.gitUrl),
-      "A git address begins with https://, ssh:// or git://.",
+      "A git address begins with https:// or ssh://.",
     );
   if (form.source === "claim") need("claim", form.claim !== "", "Name the volume claim.");
   if (form.source === "archive") need("configMap", form.configMap !== "", "Name the ConfigMap that holds the archive.");
