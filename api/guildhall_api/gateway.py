@@ -2,6 +2,7 @@
 
 import hashlib
 import ssl
+from collections.abc import Collection
 from pathlib import Path
 from typing import Final, Protocol
 
@@ -32,7 +33,9 @@ class GatewayClient(Protocol):
 
     async def blob(self, uid: str, sha256: str) -> bytes | None: ...
 
-    async def awaiting(self, run: str = "", identity: str = "") -> AwaitingView: ...
+    async def awaiting(self, namespaces: Collection[str]) -> AwaitingView: ...
+
+    async def awaiting_in(self, run: str, identity: str = "") -> AwaitingView: ...
 
 
 class HttpGateway:
@@ -62,9 +65,15 @@ class HttpGateway:
             raise GatewayUnavailable(f"the gateway sent other bytes for blob {sha256}")
         return body
 
-    async def awaiting(self, run: str = "", identity: str = "") -> AwaitingView:
-        """What is open (in `run` unless empty); with `identity` that one thing, its arguments whole."""
-        query = httpx.QueryParams({name: value for name, value in (("run", run), ("id", identity)) if value})
+    async def awaiting(self, namespaces: Collection[str]) -> AwaitingView:
+        """What is open in the Runs of these namespaces, a share of the list for each."""
+        return await self._awaiting(httpx.QueryParams({"namespace": list(namespaces)}))
+
+    async def awaiting_in(self, run: str, identity: str = "") -> AwaitingView:
+        """What is open in a Run; with `identity` that one thing, its arguments whole."""
+        return await self._awaiting(httpx.QueryParams({"run": run} | ({"id": identity} if identity else {})))
+
+    async def _awaiting(self, query: httpx.QueryParams) -> AwaitingView:
         body = await self._get(f"/internal/v1/awaiting?{query}", _AWAITING_MAX_BYTES)
         try:
             return AwaitingView.model_validate_json(body or b"{}")

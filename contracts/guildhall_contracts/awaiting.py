@@ -49,8 +49,9 @@ class AwaitingApproval(Record):
 
 
 class AwaitingView(Record):
-    """`GET /internal/v1/awaiting` for the api's account. Without parameters: what is open in every Run; with `run`,
-    in that one; with `run` and `id`, that one question or approval however it stands."""
+    """`GET /internal/v1/awaiting` for the api's account. With `namespace` (any number of times): what is open in the
+    Runs there, a share for each namespace; with `run`, in that one; with `run` and `id`, that one question or approval
+    however it stands."""
 
     questions: list[AwaitingQuestion] = Field(default_factory=list, max_length=limits.AWAITING_MAX_COUNT)
     approvals: list[AwaitingApproval] = Field(default_factory=list, max_length=limits.AWAITING_MAX_COUNT)

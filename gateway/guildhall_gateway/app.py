@@ -196,7 +196,11 @@ async def _awaiting(gateway: Gateway, request: Request) -> Response:
     run, identity = (request.query_params.get(name, "")[:64] for name in ("run", "id"))
     if identity and not run:
         raise Refused(bad_request("an id is looked for in a run: give both"))
-    return _record(await gateway.awaiting.view(run, identity, gateway.clock()))
+    if run:
+        return _record(await gateway.awaiting.of(run, identity, gateway.clock()))
+    wanted = set(request.query_params.getlist("namespace"))
+    namespaces = [each for each in gateway.config.run_namespaces if each in wanted]
+    return _record(await gateway.awaiting.open(namespaces, gateway.clock()))
 
 
 async def _get_blob(gateway: Gateway, request: Request) -> Response:

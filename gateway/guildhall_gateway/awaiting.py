@@ -1,11 +1,14 @@
-"""What waits for a person, read for the api. Guards its answer: bounded, and arguments whole or not at all."""
+"""What waits for a person, read for the api. Guards its answer: bounded, and arguments whole or not at all; and each
+namespace's people against another namespace whose Runs ask so much that nothing else would be listed.
+"""
 
 import json
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from guildhall_contracts import limits
 from guildhall_contracts.awaiting import AwaitingApproval, AwaitingQuestion, AwaitingView
-from sqlalchemy import Connection, TextClause, text
+from sqlalchemy import BindParameter, Connection, TextClause, bindparam, text
 
 from guildhall_gateway.approvals import FINAL
 from guildhall_gateway.ledger_rows import stamp
@@ -13,19 +16,23 @@ from guildhall_gateway.questions import standing
 from guildhall_gateway.runs import RunSource
 from guildhall_gateway.store import Store
 
+RUNS_ASKED_MAX_COUNT: Final = 10_000  # Runs of one namespace that go on; a query takes so many parameters
 _APPROVAL: Final = (
     "SELECT run, approval_id, call_id, role, tool, effect, arguments_hash, state, asked_at, expires_at,"
     " arguments_bytes, {arguments} AS arguments FROM approvals"
 )
 _LISTED: Final = f"CASE WHEN arguments_bytes <= {limits.LISTED_ARGUMENTS_MAX_BYTES} THEN arguments ELSE NULL END"
 _OPEN: Final = (
-    " WHERE state = 'open' AND expires_at > :now AND (CAST(:run AS TEXT) = '' OR run = CAST(:run AS TEXT))"
-    " ORDER BY asked_at LIMIT :most"
+    "SELECT run, {id} AS id, asked_at FROM {table} WHERE state = 'open' AND expires_at > :now AND run IN :runs"
+    " ORDER BY asked_at, run, {id} LIMIT :most"
 )
-_QUESTIONS: Final = text("SELECT * FROM questions" + _OPEN)  # noqa: S608  constants
-_APPROVALS: Final = text(_APPROVAL.format(arguments=_LISTED) + _OPEN)
+_RUNS: Final[BindParameter[Any]] = bindparam("runs", expanding=True)
+_OPEN_QUESTIONS: Final = text(_OPEN.format(table="questions", id="id")).bindparams(_RUNS)
+_OPEN_APPROVALS: Final = text(_OPEN.format(table="approvals", id="approval_id")).bindparams(_RUNS)
 _QUESTION: Final = text("SELECT * FROM questions WHERE run = :run AND id = :id")
+_LISTED_APPROVAL: Final = text(_APPROVAL.format(arguments=_LISTED) + " WHERE run = :run AND approval_id = :id")
 _ONE_APPROVAL: Final = text(_APPROVAL.format(arguments="arguments") + " WHERE run = :run AND approval_id = :id")
+Open = tuple[float, str, str]  # when it was asked, its Run, its id
 
 
 class AwaitingBoard:
@@ -35,34 +42,66 @@ class AwaitingBoard:
         self._store = store
         self._source = source
 
-    async def view(self, run: str, identity: str, now: float) -> AwaitingView:
-        """Everything open (of `run` unless that is empty), or with `identity` that one thing however it stands."""
+    async def open(self, namespaces: Collection[str], now: float) -> AwaitingView:
+        """What is open in these namespaces: a share for each of them, the oldest first."""
+        going_on: dict[str, list[str]] = {namespace: [] for namespace in namespaces}
+        for run in self._source.runs():
+            if run.namespace in going_on and run.attempt and self._goes_on(run.uid):
+                going_on[run.namespace].append(run.uid)
+        return await self._listed(list(going_on.values()), now)
+
+    async def of(self, run: str, identity: str, now: float) -> AwaitingView:
+        """What is open in a Run, or with `identity` that one thing however it stands."""
         if identity:
             return await self._one(run, identity, now)
-        values = {"run": run, "now": now, "most": limits.AWAITING_MAX_COUNT}
-        questions, approvals = await self._rows(_QUESTIONS, _APPROVALS, values)
-        return AwaitingView(
-            questions=[_question(row, now) for row in questions if self._goes_on(row.run)],
-            approvals=[_approval(row, now) for row in approvals if self._goes_on(row.run)],
-        )
+        return await self._listed([[run]] if self._goes_on(run) else [], now)
 
-    async def _one(self, run: str, identity: str, now: float) -> AwaitingView:
-        questions, approvals = await self._rows(_QUESTION, _ONE_APPROVAL, {"run": run, "id": identity})
+    async def _listed(self, groups: Sequence[Sequence[str]], now: float) -> AwaitingView:
+        """What is open in groups of Runs, no group at another's cost."""
+
+        def work(connection: Connection) -> tuple[list[Any], list[Any]]:
+            questions = _open(connection, _OPEN_QUESTIONS, groups, now)
+            approvals = _open(connection, _OPEN_APPROVALS, groups, now)
+            return _rows(connection, _QUESTION, questions), _rows(connection, _LISTED_APPROVAL, approvals)
+
+        questions, approvals = await self._store.read(work)
         return AwaitingView(
             questions=[_question(row, now) for row in questions], approvals=[_approval(row, now) for row in approvals]
         )
 
-    async def _rows(
-        self, questions: TextClause, approvals: TextClause, values: dict[str, Any]
-    ) -> tuple[list[Any], list[Any]]:
-        def work(connection: Connection) -> tuple[list[Any], list[Any]]:
-            return list(connection.execute(questions, values)), list(connection.execute(approvals, values))
+    async def _one(self, run: str, identity: str, now: float) -> AwaitingView:
+        key = [(0.0, run, identity)]
 
-        return await self._store.read(work)
+        def work(connection: Connection) -> tuple[list[Any], list[Any]]:
+            return _rows(connection, _QUESTION, key), _rows(connection, _ONE_APPROVAL, key)
+
+        questions, approvals = await self._store.read(work)
+        return AwaitingView(
+            questions=[_question(row, now) for row in questions], approvals=[_approval(row, now) for row in approvals]
+        )
 
     def _goes_on(self, uid: str) -> bool:
         run = self._source.run(uid)
         return run is not None and not run.finished and not run.cancelled
+
+
+def _open(connection: Connection, query: TextClause, groups: Sequence[Sequence[str]], now: float) -> list[Open]:
+    found = []
+    for runs in groups:
+        values = {"runs": runs[:RUNS_ASKED_MAX_COUNT], "now": now, "most": limits.AWAITING_MAX_COUNT}
+        found.append([(row.asked_at, row.run, row.id) for row in connection.execute(query, values)] if runs else [])
+    return shared(found, limits.AWAITING_MAX_COUNT)
+
+
+def shared(groups: Sequence[Sequence[Open]], most: int) -> list[Open]:
+    """At most `most`, oldest first: of each group its first, then of each its second, and so on. Pure."""
+    ranked = sorted((rank, each) for group in groups for rank, each in enumerate(group))
+    return sorted(each for _, each in ranked[:most])
+
+
+def _rows(connection: Connection, query: TextClause, keys: Sequence[Open]) -> list[Any]:
+    found = [connection.execute(query, {"run": run, "id": identity}).first() for _, run, identity in keys]
+    return [row for row in found if row is not None]
 
 
 def _question(row: Any, now: float) -> AwaitingQuestion:

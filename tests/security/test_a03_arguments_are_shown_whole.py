@@ -42,7 +42,7 @@ def board(store: Store) -> AwaitingBoard:
 async def shown(store: Store, arguments: dict[str, Any]) -> AwaitingApproval:
     request = asked().model_copy(update={"arguments": arguments, "arguments_hash": arguments_hash(arguments)})
     assert await ApprovalStore(store, lambda: 1_000.0).ask(request, RUN) is None
-    [found] = (await board(store).view(RUN, request.approval_id, 1_001.0)).approvals
+    [found] = (await board(store).of(RUN, request.approval_id, 1_001.0)).approvals
     return found
 
 
@@ -60,6 +60,6 @@ async def test_every_byte_of_the_arguments_is_shown_and_is_what_the_hash_is_of(
 
 async def test_a_list_shows_them_whole_or_not_at_all(store: Store) -> None:
     await shown(store, HOSTILE["a megabyte"])
-    [listed] = (await board(store).view("", "", 1_001.0)).approvals
+    [listed] = (await board(store).of(RUN, "", 1_001.0)).approvals
     assert listed.arguments is None
     assert listed.arguments_bytes > limits.LISTED_ARGUMENTS_MAX_BYTES

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Collection
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -82,6 +82,7 @@ class FakeGateway:
     def __init__(self) -> None:
         self.waits = AwaitingView()
         self.blobs: dict[str, bytes] = {}
+        self.asked_for: tuple[str, ...] | None = None
         self.silent = False
 
     async def ledger(self, uid: str) -> LedgerView | None:
@@ -94,7 +95,14 @@ class FakeGateway:
             raise GatewayUnavailable("silent")
         return self.blobs.get(sha256)
 
-    async def awaiting(self, run: str = "", identity: str = "") -> AwaitingView:
+    async def awaiting(self, namespaces: Collection[str]) -> AwaitingView:
+        self.asked_for = tuple(namespaces)
+        return self._waiting()
+
+    async def awaiting_in(self, run: str, identity: str = "") -> AwaitingView:
+        return self._waiting(run, identity)
+
+    def _waiting(self, run: str = "", identity: str = "") -> AwaitingView:
         if self.silent:
             raise GatewayUnavailable("silent")
         state = "" if identity else "open"

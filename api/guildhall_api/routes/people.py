@@ -3,6 +3,8 @@
 Guards against a yes by someone who may not give it, or to other arguments than those that were shown.
 """
 
+from collections.abc import Awaitable, Sequence
+from itertools import chain
 from typing import Annotated, Any, Final
 
 from fastapi import APIRouter, Query, Request
@@ -24,7 +26,7 @@ from guildhall_api.live import LiveRun
 from guildhall_api.problems import Refused
 from guildhall_api.resources import run_id_of
 from guildhall_api.routes.answers import refusals
-from guildhall_api.services import FoundRun, Services, find_run, find_running, named, services_of
+from guildhall_api.services import FoundRun, find_run, find_running, named, services_of
 from guildhall_api.source import Act, Person
 from guildhall_api.summaries import text
 
@@ -48,10 +50,10 @@ def approving(namespace: str, name: str) -> list[Act]:
     return [Act("create", namespace, "interventions"), Act("approve", namespace, "runs", name)]
 
 
-async def _awaiting(services: Services, run: str = "", identity: str = "") -> AwaitingView:
+async def _told(asked: Awaitable[AwaitingView]) -> AwaitingView:
     """Raises Refused 503."""
     try:
-        return await services.gateway.awaiting(run, identity)
+        return await asked
     except GatewayUnavailable as error:
         raise Refused(
             503, "The gateway cannot be reached", "What waits is known there: try again.", {"Retry-After": "3"}
@@ -64,22 +66,15 @@ async def _seen(request: Request, run: str | None, identity: str | None) -> tupl
     if run is not None:
         found = await find_run(request, run, None)
         runs = {found.stored.uid: found.live} if found.live is not None else {}
-        return await _awaiting(services, found.stored.uid, identity or ""), runs
+        return await _told(services.gateway.awaiting_in(found.stored.uid, identity or "")), runs
     if identity is not None:
         raise Refused(400, "An id is looked for in a Run", "Give `run` as well.")
     person = await services.auth.person(request)
-    allowed = {
-        name for name in services.config.run_namespaces if await services.auth.may(person, Act("list", name, "runs"))
-    }
+    listing = {name: Act("list", name, "runs") for name in services.config.run_namespaces}
+    may = await services.auth.judged(person, listing.values())
+    allowed = [name for name, act in listing.items() if may[act]]
     runs = {uid: live for uid, live in services.keeper.runs.items() if live.namespace in allowed}
-    return await _awaiting(services), runs
-
-
-async def _may(services: Services, person: Person, acts: list[Act]) -> bool:
-    for act in acts:
-        if not await services.auth.may(person, act):
-            return False
-    return True
+    return await _told(services.gateway.awaiting(allowed)) if allowed else AwaitingView(), runs
 
 
 def _head(live: LiveRun) -> dict[str, Any]:
@@ -90,31 +85,28 @@ def _head(live: LiveRun) -> dict[str, Any]:
 @router.get("/api/questions", responses=refusals(400, 404, 503), response_model_exclude_none=True)
 async def list_questions(request: Request, run: RunQuery = None, question: IdQuery = None) -> QuestionPage:
     """Open questions of the Runs the caller may see, oldest first; with `run` and `id` that one, however it stands."""
-    services = services_of(request)
     view, runs = await _seen(request, run, question)
-    person = await services.auth.person(request)
-    views = [
-        QuestionView(**_head(live), may=await _may(services, person, answering(live.namespace)), question=each)
-        for each in view.questions
-        if (live := runs.get(each.run)) is not None
-    ]
+    shown = [(runs[each.run], each) for each in view.questions if each.run in runs]
+    may = await _may(request, [answering(live.namespace) for live, _ in shown])
+    views = [QuestionView(**_head(live), may=may[at], question=each) for at, (live, each) in enumerate(shown)]
     return QuestionPage(questions=views)
 
 
 @router.get("/api/approvals", responses=refusals(400, 404, 503), response_model_exclude_none=True)
 async def list_approvals(request: Request, run: RunQuery = None, approval: IdQuery = None) -> ApprovalPage:
     """Open approvals, oldest first; long arguments are there only for one that is asked for by `run` and `id`."""
-    services = services_of(request)
     view, runs = await _seen(request, run, approval)
-    person = await services.auth.person(request)
-    views = [
-        ApprovalView(
-            **_head(live), may=await _may(services, person, approving(live.namespace, live.name)), approval=each
-        )
-        for each in view.approvals
-        if (live := runs.get(each.run)) is not None
-    ]
+    shown = [(runs[each.run], each) for each in view.approvals if each.run in runs]
+    may = await _may(request, [approving(live.namespace, live.name) for live, _ in shown])
+    views = [ApprovalView(**_head(live), may=may[at], approval=each) for at, (live, each) in enumerate(shown)]
     return ApprovalPage(approvals=views)
+
+
+async def _may(request: Request, acts: Sequence[Sequence[Act]]) -> list[bool]:
+    """For each thing that waits, whether the caller may do all that acting on it takes."""
+    auth = services_of(request).auth
+    may = await auth.judged(await auth.person(request), chain.from_iterable(acts))
+    return [all(may[act] for act in wanted) for wanted in acts]
 
 
 async def _allowed(request: Request, run: str, acts: list[Act]) -> tuple[Person, FoundRun]:
@@ -141,7 +133,7 @@ async def answer(request: Request, body: AnswerBody) -> Accepted:
     if not body.text.strip():
         raise Refused(422, "The answer is empty", "Write something, or choose an option.")
     person, found = await _allowed(request, body.run, answering(namespace))
-    view = await _awaiting(services, found.stored.uid, body.question_id)
+    view = await _told(services.gateway.awaiting_in(found.stored.uid, body.question_id))
     _open(next(iter(view.questions), None), "question")
     act = Answer(question_id=body.question_id, text=body.text)
     made = await interventions.create(
@@ -158,7 +150,7 @@ async def decide(request: Request, body: DecideBody) -> Accepted:
     services = services_of(request)
     namespace, name = named(body.run)
     person, found = await _allowed(request, body.run, approving(namespace, name))
-    view = await _awaiting(services, found.stored.uid, body.approval_id)
+    view = await _told(services.gateway.awaiting_in(found.stored.uid, body.approval_id))
     wanted = next(iter(view.approvals), None)
     _open(wanted, "approval")
     if wanted is not None and wanted.arguments_hash != body.arguments_hash:

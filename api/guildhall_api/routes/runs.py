@@ -1,6 +1,6 @@
 """Lists of Runs, one Run, and what a person needs to choose the next: the configuration."""
 
-import asyncio
+from itertools import chain
 from typing import Annotated, Literal
 
 from fastapi import APIRouter, Query, Request
@@ -30,9 +30,9 @@ May = Literal["cancel", "interrupt", "answer", "approve"]
 
 
 async def _namespaces(services: Services, person: Person, resource: str) -> list[str]:
-    names = services.config.run_namespaces
-    answers = await asyncio.gather(*(services.auth.may(person, Act("list", name, resource)) for name in names))
-    return [name for name, allowed in zip(names, answers, strict=True) if allowed]
+    listing = {name: Act("list", name, resource) for name in services.config.run_namespaces}
+    may = await services.auth.judged(person, listing.values())
+    return [name for name, act in listing.items() if may[act]]
 
 
 @router.get("/api/config", responses=refusals(503), response_model_exclude_none=True)
@@ -142,6 +142,6 @@ async def _may(request: Request, found: FoundRun) -> list[May]:
     if found.live is None or found.live.over:
         return []
     auth = services_of(request).auth
-    person = await auth.person(request)
     wanted = acts_of(found.stored.namespace, found.stored.name)
-    return [name for name, acts in wanted.items() if all([await auth.may(person, act) for act in acts])]
+    may = await auth.judged(await auth.person(request), chain.from_iterable(wanted.values()))
+    return [name for name, acts in wanted.items() if all(may[act] for act in acts)]

@@ -1,11 +1,13 @@
 """Questions and approvals by HTTP: what is shown to whom, what an act becomes, and every way it is refused in words."""
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 from guildhall_api import interventions
+from guildhall_api.source import Act, Person
 from guildhall_contracts.api import ApprovalPage, QuestionPage, RunDetail
 from guildhall_contracts.awaiting import AwaitingView
 from support.api_run import ADA, UID, Api, api_over, pod_object, run_object, start_line, until
@@ -63,6 +65,56 @@ async def test_who_may_see_no_runs_sees_nothing_that_waits(pair: Pair) -> None:
     assert (await api.http.get("/api/approvals")).json() == {"approvals": []}
     assert (await api.http.get("/api/questions", params={"run": "team.fix"})).status_code == 403
     assert (await api.stranger.get("/api/approvals")).status_code == 401
+
+
+async def test_the_gateway_is_asked_only_of_the_namespaces_one_may_see(tmp_path: Path) -> None:
+    async with KubeStub().serving() as stub, api_over(stub, tmp_path, runNamespaces=["team", "other", "third"]) as api:
+        stub.may = lambda _user, wanted: wanted["verb"] != "list" or wanted["namespace"] != "other"
+        assert (await api.http.get("/api/questions")).status_code == 200
+        assert api.gateway.asked_for == ("team", "third")
+
+
+async def test_rights_are_asked_for_side_by_side_a_few_at_a_time_and_once_each(
+    pair: Pair, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, api = pair
+    api.gateway.waits = AwaitingView(
+        questions=[question(f"q{n}") for n in range(100)], approvals=[approval(f"a{n}") for n in range(100)]
+    )
+    asked: list[Act] = []
+    now = most = 0
+
+    async def may(_person: Person, act: Act) -> bool:
+        nonlocal now, most
+        asked.append(act)
+        now, most = now + 1, max(most, now + 1)
+        await asyncio.sleep(0.02)
+        now -= 1
+        return act.namespace != "n7"
+
+    monkeypatch.setattr(api.services.auth._identity, "may", may)
+    person = Person("eve")
+    acts = [Act("list", f"n{n}", "runs") for n in range(40)]
+    judged = await api.services.auth.judged(person, [*acts, *acts])
+    assert judged == {act: act.namespace != "n7" for act in acts}
+    assert 1 < most <= 8
+    assert sorted(asked, key=repr) == sorted(acts, key=repr)
+    asked.clear()
+    assert len((await api.http.get("/api/questions")).json()["questions"]) == 100
+    assert len((await api.http.get("/api/approvals")).json()["approvals"]) == 100
+    assert len(asked) == len(set(asked)) == 3, "list runs, create interventions, approve the run"
+
+
+async def test_a_cluster_that_does_not_answer_for_rights_is_said(pair: Pair) -> None:
+    stub, api = pair
+
+    def away(_user: str, _wanted: dict[str, Any]) -> bool:
+        raise ConnectionError
+
+    stub.may = away
+    assert (await api.http.get("/api/questions")).status_code == 503
+    stub.may = lambda _user, _wanted: True
+    assert (await api.http.get("/api/questions")).status_code == 200, "control: and nothing of it is remembered"
 
 
 async def test_an_answer_and_a_decision_are_interventions_in_the_callers_name(pair: Pair) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from guildhall_contracts import limits
 from guildhall_contracts.awaiting import AwaitingView
 from guildhall_contracts.canonical import arguments_hash, canonical_json
 from guildhall_gateway import approval_store
+from guildhall_gateway.awaiting import shared
 from guildhall_gateway.store import Store
 from sqlalchemy import text
 from unit.gateway import kit
@@ -24,9 +26,9 @@ async def served(tmp_path: Path) -> AsyncIterator[Served]:
         yield made
 
 
-async def look(served: Served, token: str = API_TOKEN, **params: str) -> AwaitingView:
+async def look(served: Served, token: str = API_TOKEN, **params: str | list[str]) -> AwaitingView:
     async with served.client(token) as client:
-        answer = await client.get("/internal/v1/awaiting", params=params)
+        answer = await client.get("/internal/v1/awaiting", params=params or {"namespace": "team"})
     assert answer.status_code == 200, answer.text
     return AwaitingView.model_validate_json(answer.content)
 
@@ -58,6 +60,47 @@ async def test_questions_and_approvals_are_told_whole(served: Served) -> None:
     assert approval.arguments_hash == arguments_hash(json.loads(approval.arguments))
     assert await look(served, run="run-1") == view
     assert await look(served, run="run-2") == AwaitingView()
+
+
+@pytest.fixture
+async def two(tmp_path: Path) -> AsyncIterator[Served]:
+    """Two namespaces with a Run each: `team` has asked 300 things before `other` asked one."""
+    async with kit.serve(tmp_path, run_namespaces=["team", "other"]) as served:
+        served.cluster.add_run()
+        theirs = served.cluster.add_run("run-2", token="other", ip="127.0.0.2")
+        served.cluster.tell("set", replace(theirs, namespace="other"))
+        rows = [{"run": "run-1", "id": f"q{n}", "at": n} for n in range(300)]
+        rows += [{"run": "run-2", "id": "theirs", "at": 1_000}]
+        insert = text(
+            "INSERT INTO questions (run, id, role, text, expires_at, state, asked_at)"
+            " VALUES (:run, :id, 'coder', 'Which?', 9e9, 'open', :at)"
+        )
+        await served.gateway.store.write(lambda connection: connection.execute(insert, rows))
+        yield served
+
+
+async def test_no_namespace_hides_what_waits_in_another(two: Served) -> None:
+    both = await look(two, namespace=["team", "other"])
+    assert [each.id for each in both.questions] == [*(f"q{n}" for n in range(limits.AWAITING_MAX_COUNT - 1)), "theirs"]
+    assert [each.run for each in (await look(two, namespace="other")).questions] == ["run-2"]
+    assert {each.run for each in (await look(two, namespace="team")).questions} == {"run-1"}
+    assert len((await look(two, run="run-1")).questions) == limits.AWAITING_MAX_COUNT
+
+
+@pytest.mark.parametrize("namespace", ["", "elsewhere", "team,other", "*", "te\x00am"])
+async def test_only_the_namespaces_that_are_named_are_told(two: Served, namespace: str) -> None:
+    assert await look(two, namespace=namespace) == AwaitingView()
+    async with two.client(API_TOKEN) as client:
+        assert (await client.get("/internal/v1/awaiting")).json() == {"questions": [], "approvals": []}
+
+
+def test_a_list_is_shared_out_evenly() -> None:
+    many = [(float(n), "a", f"{n}") for n in range(10)]
+    few = [(100.0, "b", "x"), (101.0, "b", "y")]
+    assert shared([many, few, []], 4) == [*many[:2], *few]
+    assert shared([many, few], 6) == [*many[:4], *few], "what one does not use the others have"
+    assert shared([many[:1]] * 300, 256) == many[:1] * 256
+    assert shared([], 4) == []
 
 
 async def test_long_arguments_are_left_out_of_a_list_and_there_by_id(served: Served) -> None:
