@@ -162,8 +162,9 @@ class Embedded(Cluster):
             return True
         if _embedded_state().exists():
             raise StepError(
-                "the embedded cluster is not up, and what the demo installed is in it. Start it (tests/cluster/cluster.py up)"
-                " and run make demo-down again, or remove it with all it holds: tests/cluster/cluster.py down"
+                "the embedded cluster is not up, and what the demo installed is in it. Start it with "
+                "`tests/cluster/cluster.py up` and run `make demo-down` again, or remove it with all it holds: "
+                "`tests/cluster/cluster.py down`"
             )
         return False
 
