@@ -1,12 +1,10 @@
 """`python -m guildhall_fetcher`: what `GUILDHALL_FETCH` asks for, and one strict word about it at the end."""
 
-import argparse
 import os
 import sys
 import time
 import traceback
 from dataclasses import replace
-from pathlib import Path
 from typing import Final
 
 from guildhall_contracts.base import one_line
@@ -16,20 +14,10 @@ from pydantic import ValidationError
 
 from guildhall_fetcher.failure import FetchFailed
 from guildhall_fetcher.fetch import fetched
-from guildhall_fetcher.places import Places
-from guildhall_fetcher.process import bound_self
+from guildhall_fetcher.places import Places, places_from
+from guildhall_fetcher.process import PROXY_VARIABLES, bound_self
 
-PROXY_VARIABLES: Final = ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
 MESSAGE_MAX_CHARS: Final = 500
-
-
-def _arguments() -> argparse.Namespace:
-    """Folders to use instead of the pod's own."""
-    defaults = Places()
-    parser = argparse.ArgumentParser(prog="python -m guildhall_fetcher", description=__doc__)
-    for name in ("workspace", "secret", "ca", "system-ca", "scratch", "message"):
-        parser.add_argument(f"--{name}", type=Path, default=getattr(defaults, name.replace("-", "_")))
-    return parser.parse_args()
 
 
 def _request() -> FetchRequest:
@@ -75,7 +63,7 @@ def attempt(places: Places) -> FetchMessage:
 
 def main() -> int:
     """0: the workspace is there; 1: it is not, and the message says why."""
-    places = Places(**vars(_arguments()))
+    places = places_from("python -m guildhall_fetcher", __doc__ or "")
     began = time.monotonic()
     message = attempt(places)
     message = message.model_copy(update={"elapsed_milliseconds": round(1000 * (time.monotonic() - began))})

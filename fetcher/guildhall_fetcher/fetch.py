@@ -7,38 +7,24 @@ import shlex
 import sys
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
-from guildhall_contracts.fetch import FetchedSource, FetchRequest, GitUrl, parse_git_url
-from guildhall_contracts.limits import FETCH_REFS_MAX_BYTES, FETCH_TRIES_MAX_COUNT
+from guildhall_contracts.fetch import FetchedSource, FetchRequest, GitUrl
+from guildhall_contracts.limits import FETCH_TRIES_MAX_COUNT
 
 from guildhall_fetcher import askpass, volume
 from guildhall_fetcher.address import behind_proxy, reach
-from guildhall_fetcher.credentials import Credentials, read_secret, usable
+from guildhall_fetcher.credentials import Credentials
 from guildhall_fetcher.failure import FetchFailed
-from guildhall_fetcher.hardening import environment, options
+from guildhall_fetcher.git import Git, checked_url, credentials_for
 from guildhall_fetcher.places import Places
-from guildhall_fetcher.process import Deadline, Sink, run
+from guildhall_fetcher.process import Deadline, Sink
 from guildhall_fetcher.refs import Wanted, candidates, choose, is_commit
 from guildhall_fetcher.tree import Listing
-from guildhall_fetcher.words import explain
 
 TAKEN: Final = "refs/guildhall/taken"
 BETWEEN_TRIES_SECONDS: Final = (0.5, 2.0)
-
-
-class Collected:
-    """The bytes of an output, up to a bound. Raises FetchFailed beyond it."""
-
-    def __init__(self, max_bytes: int) -> None:
-        self.data = b""
-        self._max_bytes = max_bytes
-
-    def __call__(self, piece: bytes) -> None:
-        self.data += piece
-        if len(self.data) > self._max_bytes:
-            raise FetchFailed("too_large", f"the server lists more than {self._max_bytes} bytes of refs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,41 +32,19 @@ class Fetch:
     """One fetch: what is asked, where it goes, and what git may use."""
 
     request: FetchRequest
-    url: GitUrl
-    places: Places
-    deadline: Deadline
-    credentials: Credentials | None = None
-    proxies: Mapping[str, str] = field(default_factory=dict)
+    tool: Git
+
+    @property
+    def places(self) -> Places:
+        return self.tool.places
+
+    @property
+    def url(self) -> GitUrl:
+        return self.tool.url
 
     def git(self, *words: str, out: Sink | None = None) -> bytes:
         """Runs git; its output, unless `out` takes it. Raises FetchFailed with what it means."""
-        collected = Collected(FETCH_REFS_MAX_BYTES)
-        argv = ["git", *options(self.url, self.places), *words]
-        env = environment(self.url, self.places, self.credentials, self.proxies)
-        code, errors = run(argv, env=env, cwd=self.places.staging, out=out or collected, deadline=self.deadline)
-        if code != 0:
-            hidden = self.credentials.hidden if self.credentials else ()
-            raise explain(errors, code, self.url, secret=self.request.secret, hidden=hidden)
-        return collected.data
-
-
-def checked_url(request: FetchRequest) -> GitUrl:
-    """The address, if it is one and its protocol is allowed here. Raises FetchFailed."""
-    url = parse_git_url(request.url)
-    if isinstance(url, str):
-        raise FetchFailed("refused", f"workspace.git.url {url}")
-    if url.scheme not in request.schemes:
-        raise FetchFailed("refused", f"{url.scheme}:// is not allowed here (chart value fetcher.schemes)")
-    return url
-
-
-def credentials_for(request: FetchRequest, url: GitUrl, places: Places) -> Credentials | None:
-    """The Secret, where one was named and is for this address. Raises FetchFailed."""
-    if request.secret:
-        return usable(read_secret(places.secret), url)
-    if url.scheme == "ssh":
-        raise FetchFailed("refused", "ssh:// needs a Secret with ssh-privatekey and known_hosts; name it in secretRef")
-    return None
+        return self.tool.run(*words, out=out)
 
 
 def lay_out(places: Places, credentials: Credentials | None) -> None:
@@ -146,7 +110,7 @@ def once(fetch: Fetch) -> FetchedSource:
     places = fetch.places
     volume.stage(places)
     try:
-        if not behind_proxy(fetch.url, fetch.proxies):
+        if not behind_proxy(fetch.url, fetch.tool.proxies):
             reach(fetch.url)
         fetch.git("init", "--quiet", "--template=")
         wanted = _wanted(fetch)
@@ -173,15 +137,16 @@ def once(fetch: Fetch) -> FetchedSource:
 
 def fetched(request: FetchRequest, places: Places, proxies: Mapping[str, str]) -> FetchedSource:
     """The whole fetch: up to three tries where the network failed, one where anything else did. Raises FetchFailed."""
-    url = checked_url(request)
-    credentials = credentials_for(request, url, places)
+    url = checked_url(request.url, request.schemes)
+    credentials = credentials_for(url, places, secret=request.secret)
     lay_out(places, credentials)
-    fetch = Fetch(request, url, places, Deadline.after(request.timeout_seconds), credentials, proxies)
+    deadline = Deadline.after(request.timeout_seconds)
+    fetch = Fetch(request, Git(url, places, deadline, credentials, proxies, secret=request.secret))
     for pause in BETWEEN_TRIES_SECONDS[: FETCH_TRIES_MAX_COUNT - 1]:
         try:
             return once(fetch)
         except FetchFailed as failed:
             if not failed.transient:
                 raise
-            time.sleep(min(pause, fetch.deadline.left()))
+            time.sleep(min(pause, fetch.tool.deadline.left()))
     return once(fetch)

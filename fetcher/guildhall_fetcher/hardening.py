@@ -77,6 +77,14 @@ _HTTP: Final = {
     "http.cookieFile": "",
     "http.emptyAuth": "false",
     "http.delegation": "none",
+    "http.postBuffer": "16m",  # a patch's pack in one piece: some servers take no chunks
+}
+_NO_MORE_THAN_THE_BRANCH: Final = {
+    "commit.gpgSign": "false",
+    "push.gpgSign": "false",
+    "push.followTags": "false",
+    "push.recurseSubmodules": "no",
+    "push.autoSetupRemote": "false",
 }
 _SSH: Final = {
     "BatchMode": "yes",
@@ -119,6 +127,7 @@ def options(url: GitUrl, places: Places) -> list[str]:
         **_SOUND_OBJECTS,
         **_BOUNDED,
         **_HTTP,
+        **_NO_MORE_THAN_THE_BRANCH,
         "core.askPass": str(places.askpass),
         "core.sshCommand": ssh_command(places),
         "http.sslCAInfo": str(places.ca_bundle),
@@ -129,7 +138,7 @@ def options(url: GitUrl, places: Places) -> list[str]:
 
 
 def environment(
-    url: GitUrl, places: Places, credentials: Credentials | None, proxies: Mapping[str, str]
+    url: GitUrl, places: Places, credentials: Credentials | None, proxies: Mapping[str, str], *, bare: bool = False
 ) -> dict[str, str]:
     """All of git's environment; the askpass program gets the way to the Secret, never what is in it."""
     found = {
@@ -155,4 +164,6 @@ def environment(
     if credentials is not None and credentials.for_https:
         found["GUILDHALL_ASKPASS_FOLDER"] = str(places.secret)
         found["GUILDHALL_ASKPASS_PLACE"] = f"{url.host} {url.port}"
+    if bare:
+        del found["GIT_WORK_TREE"]
     return found

@@ -1,9 +1,18 @@
 """Where everything is in the fetch pod; tests name other folders."""
 
+import argparse
 from dataclasses import dataclass
 from pathlib import Path
 
-from guildhall_contracts.snapshot import FETCH_CA_PATH, FETCH_SECRET_PATH, SOURCE_BASELINE, SOURCE_TREE, WORKSPACE_PATH
+from guildhall_contracts.snapshot import (
+    DELIVERY_FILE,
+    DELIVERY_PATH,
+    FETCH_CA_PATH,
+    FETCH_SECRET_PATH,
+    SOURCE_BASELINE,
+    SOURCE_TREE,
+    WORKSPACE_PATH,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,6 +24,7 @@ class Places:
     ca: Path = Path(FETCH_CA_PATH)
     system_ca: Path = Path("/etc/ssl/certs/ca-certificates.crt")
     scratch: Path = Path("/tmp")  # noqa: S108  a mount of the container's own
+    delivery: Path = Path(DELIVERY_PATH) / DELIVERY_FILE
     message: Path = Path("/dev/termination-log")
     attempt: int = 1
 
@@ -47,3 +57,12 @@ class Places:
     @property
     def known_hosts_copy(self) -> Path:
         return self.scratch / "known_hosts"
+
+
+def places_from(program: str, about: str) -> Places:
+    """The pod's own places, but for those the command line names."""
+    defaults = Places()
+    parser = argparse.ArgumentParser(prog=program, description=about)
+    for name in ("workspace", "secret", "ca", "system-ca", "scratch", "delivery", "message"):
+        parser.add_argument(f"--{name}", type=Path, default=getattr(defaults, name.replace("-", "_")))
+    return Places(**vars(parser.parse_args()))

@@ -20,15 +20,18 @@ from guildhall_contracts.limits import FETCH_ERRORS_MAX_BYTES
 from guildhall_fetcher.failure import FetchFailed
 
 PIECE_BYTES: Final = 64 * 1024
+PROXY_VARIABLES: Final = ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
 Sink = Callable[[bytes], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """When the whole fetch must be over; `seconds` is what it had."""
+    """When all must be over; `seconds` is what it had. `late` says what did not get done, `advice` what else helps."""
 
     at: float
     seconds: int
+    late: str = "the repository could not be fetched"
+    advice: str = "lower workspace.git.depth or "
 
     @classmethod
     def after(cls, seconds: int) -> "Deadline":
@@ -38,8 +41,8 @@ class Deadline:
         """Seconds that remain. Raises FetchFailed where none do."""
         left = self.at - time.monotonic()
         if left <= 0:
-            what = f"the repository could not be fetched within {self.seconds} s; lower workspace.git.depth"
-            raise FetchFailed("timed_out", f"{what} or raise the chart value fetcher.timeoutSeconds")
+            what = f"{self.late} within {self.seconds} s; {self.advice}raise the chart value fetcher.timeoutSeconds"
+            raise FetchFailed("timed_out", what)
         return left
 
 

@@ -60,3 +60,12 @@ def choose(ref: str, output: bytes) -> Wanted:
     if found == "HEAD":
         return Wanted("HEAD", head if _BRANCH.fullmatch(head) and ".." not in head else "")
     return Wanted(found, found)
+
+
+def listed_at(output: bytes, ref: str) -> str:
+    """The commit that `ls-remote` lists for `ref`, among others or alone; empty where it lists none."""
+    for line in output.split(b"\n"):
+        found = _LINE.fullmatch(line)
+        if found is not None and not found[1] and found[3] == ref.encode("ascii"):
+            return found[2].decode("ascii")
+    return ""

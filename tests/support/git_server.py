@@ -1,9 +1,10 @@
 """A real git server for tests: `git daemon` and git's own http-backend behind TLS, from the standard library alone.
 
 `python3 git_server.py ROOT --https PORT --cert FILE --key FILE --shut PORT --git PORT`. Repositories are folders below
-ROOT; those below ROOT/private want the user name and password in ROOT/private/.login. Every request line and its
-Authorization is kept in ROOT/requests.log, so that a test sees what reached the server. What is asked below /redirect/
-is answered by 302 to the address in ROOT/redirect.to.
+ROOT; those below ROOT/private want the user name and password in ROOT/private/.login, and to be pushed to those in
+ROOT/private/.push where there are any. Others are pushed to where their own configuration says so. Every request line
+and its Authorization is kept in ROOT/requests.log, so that a test sees what reached the server. What is asked below
+/redirect/ is answered by 302 to the address in ROOT/redirect.to.
 """
 
 import argparse
@@ -35,11 +36,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         with (self.root / "requests.log").open("a") as log:
             log.write(f"{self.command} {self.path} {self.headers.get('Authorization', '-')}\n")
 
-    def _allowed(self) -> bool:
+    def _refusal(self) -> int:
+        """401 without a login of `.login` or `.push`, 403 for a push without that of `.push` where there is one."""
         if not self.path.startswith("/private/"):
-            return True
-        login = (self.root / "private" / ".login").read_bytes().strip()
-        return self.headers.get("Authorization", "") == f"Basic {base64.b64encode(login).decode()}"
+            return 0
+        given = self.headers.get("Authorization", "")
+        files = [self.root / "private" / name for name in (".login", ".push")]
+        logins = {
+            path.name: f"Basic {base64.b64encode(path.read_bytes().strip()).decode()}"
+            for path in files
+            if path.exists()
+        }
+        if given not in logins.values():
+            return 401
+        pushes = "git-receive-pack" in self.path
+        return 403 if pushes and given != logins.get(".push", given) else 0
 
     def _answer(self, code: int, body: bytes = b"", **headers: str) -> None:
         self.send_response(code)
@@ -55,8 +66,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self._answer(302, Location=(self.root / "redirect.to").read_text().strip() + self.path[9:])
         elif path.startswith("/broken/"):
             self._answer(503)
-        elif not self._allowed():
-            self._answer(401, WWW_Authenticate='Basic realm="git"')
+        elif refusal := self._refusal():
+            self._answer(refusal, WWW_Authenticate='Basic realm="git"')
         else:
             self._backend(path, query)
 
@@ -69,6 +80,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
             "CONTENT_LENGTH": str(len(body)), "GIT_PROTOCOL": self.headers.get("Git-Protocol", ""),
             "HTTP_CONTENT_ENCODING": self.headers.get("Content-Encoding", ""), "REMOTE_ADDR": "127.0.0.1",
             "GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": "*",
+            **({"REMOTE_USER": "robot"} if path.startswith("/private/") else {}),
         }  # fmt: skip
         done = subprocess.run([BACKEND], env=env, input=body, capture_output=True, timeout=120, check=False)
         head, _, rest = done.stdout.partition(b"\r\n\r\n")

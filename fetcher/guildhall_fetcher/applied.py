@@ -1,0 +1,148 @@
+"""What a patch says it does, against what came of it in an index. Pure.
+
+Guards the branch against a patch that does more than was shown: every blob it names, before and after, must be the one
+git made, and no path may lead into `.git`, out of the tree, or to another repository.
+"""
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from guildhall_fetcher.tree import RESERVED, shown
+
+LINK: Final = b"120000"
+NOTHING: Final = b"000000"
+MODES: Final = frozenset({b"100644", b"100755", LINK, NOTHING})
+LINK_MAX_BYTES: Final = 4_096
+_INDEX: Final = re.compile(rb"index ([0-9a-f]{40})\.\.([0-9a-f]{40})(?: [0-7]{6})?")
+_GIT_ON_SOME_DISKS: Final = re.compile(r"\.git[. ]*(:.*)?|git~[0-9]+(:.*)?")
+_ESCAPES: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
+_QUOTED: Final = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
+Step = tuple[bytes, bytes, bytes]  # path, blob before, blob after
+Target = Callable[[bytes], bytes]  # the content of a blob, at most LINK_MAX_BYTES + 1 of it
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One line of `git diff-index --raw`."""
+
+    old_mode: bytes
+    new_mode: bytes
+    old: bytes
+    new: bytes
+    path: bytes
+
+
+def entries_of(raw: bytes) -> list[Entry]:
+    """The output of `diff-index --cached --raw -z --no-abbrev --no-renames`. Raises ValueError for anything else."""
+    fields = raw.split(b"\0")
+    if fields.pop() != b"" or len(fields) % 2:
+        raise ValueError("git's listing of the change is torn")
+    found = []
+    for about, path in zip(fields[::2], fields[1::2], strict=True):
+        old_mode, new_mode, old, new, _ = about.removeprefix(b":").split(b" ")
+        found.append(Entry(old_mode, new_mode, old, new, path))
+    return found
+
+
+def _done(entries: Iterable[Entry]) -> Iterator[Step]:
+    """What git did, in the steps a patch has: a file that became a link is a deletion and a creation."""
+    for entry in entries:
+        zero = b"0" * len(entry.new)
+        if NOTHING not in (entry.old_mode, entry.new_mode) and (entry.old_mode == LINK) != (entry.new_mode == LINK):
+            yield entry.path, entry.old, zero
+            yield entry.path, zero, entry.new
+        else:
+            yield entry.path, entry.old, entry.new
+
+
+def _unquoted(token: bytes) -> bytes:
+    if len(token) < 2 or token[:1] != b'"' or token[-1:] != b'"':
+        return token
+    return _QUOTED.sub(
+        lambda found: bytes([int(found[1], 8) & 0xFF]) if len(found[1]) == 3 else _ESCAPES.get(found[1], found[1]),
+        token[1:-1],
+    )
+
+
+def _path(names: bytes) -> bytes:
+    """The path of `a/x b/x`: both halves are equally long. Empty where they are not one path."""
+    middle = len(names) // 2
+    old, new = _unquoted(names[:middle]), _unquoted(names[middle + 1 :])
+    sound = names[middle : middle + 1] == b" " and old[:2] == b"a/" and new[:2] == b"b/" and old[2:] == new[2:]
+    return old[2:] if sound else b""
+
+
+def _said(patch: bytes) -> Iterator[tuple[bytes, bytes, bytes] | tuple[bytes]]:
+    """What the patch's heads say: path and blobs, or the path alone where only a mode changes.
+
+    Every line of content begins with a sign of its own, so that a head is a head wherever it stands.
+    """
+    path, blobs = None, None
+    for line in patch.split(b"\n"):
+        if line.startswith(b"diff --git "):
+            if path is not None:
+                yield (path, *blobs) if blobs else (path,)
+            path, blobs = _path(line[len(b"diff --git ") :]), None
+        elif blobs is None and (found := _INDEX.fullmatch(line)) is not None:
+            blobs = (found[1], found[2])
+    if path is not None:
+        yield (path, *blobs) if blobs else (path,)
+
+
+def _differs(patch: bytes, entries: list[Entry]) -> str:
+    said = list(_said(patch))
+    steps = Counter(step for step in said if len(step) == 3)
+    made = Counter(step for step in _done(entries) if step[1] != step[2])
+    if steps != made:
+        path = min((step[0] for step in (steps - made) + (made - steps)), default=b"")
+        return (
+            f"'{shown(path)}' would not become what the Run left in its workspace; "
+            ".gitattributes that convert files at checkout are the usual cause"
+        )
+    modes = {step[0] for step in said if len(step) == 1}
+    changed = {entry.path for entry in entries if entry.old == entry.new}
+    return "" if modes == changed else f"the mode of '{shown(min(modes ^ changed))}' would not be what the patch says"
+
+
+def _bad_path(path: bytes) -> str:
+    text = path.decode("utf-8", "backslashreplace")
+    for number, part in enumerate(text.split("/")):
+        plain = "".join(char for char in part if unicodedata.category(char) != "Cf").casefold()
+        if part in ("", ".", "..") or _GIT_ON_SOME_DISKS.fullmatch(plain):
+            return f"'{shown(path)}' leads into .git or out of the tree"
+        if number == 0 and plain == RESERVED:
+            return f"'{shown(path)}' is Guildhall's own"
+    return ""
+
+
+def _bad_link(path: bytes, target: bytes) -> str:
+    """A link may climb only at its start, and only as far as the tree reaches: a later `..` may follow another link."""
+    parts = [part for part in target.split(b"/") if part not in (b"", b".")]
+    up = next((number for number, part in enumerate(parts) if part != b".."), len(parts))
+    leaves = target.startswith(b"/") or up > path.count(b"/") or b".." in parts[up:]
+    into_git = any(_bad_path(part) for part in parts[up:])
+    if not target or len(target) > LINK_MAX_BYTES or leaves or into_git:
+        return f"the symbolic link '{shown(path)}' leads out of the tree"
+    return ""
+
+
+def _bad_entry(entry: Entry, target: Target) -> str:
+    if {entry.old_mode, entry.new_mode} - MODES:
+        return f"'{shown(entry.path)}' is a submodule or of an unknown kind, which no patch of a Run may change"
+    if entry.new_mode != NOTHING and (problem := _bad_path(entry.path)):
+        return problem
+    return _bad_link(entry.path, target(entry.new)) if entry.new_mode == LINK else ""
+
+
+def problem(patch: bytes, entries: list[Entry], target: Target) -> str:
+    """Why what came of `patch` must not be published; empty where it may be. `target` reads a link's blob."""
+    if not entries:
+        return "the patch changes nothing in this commit"
+    for entry in entries:
+        if found := _bad_entry(entry, target):
+            return found
+    return _differs(patch, entries)
