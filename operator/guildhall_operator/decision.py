@@ -9,13 +9,8 @@ from guildhall_operator.actions import Deletion, EndPod, Note, Observed, Plan
 from guildhall_operator.run_view import RunView
 from guildhall_operator.status import Draft, owned
 
-_GOOD_NEWS: Final = frozenset({"Fetching", "Started", "Completed"}) | {
-    "QuestionOpen",
-    "ApprovalOpen",
-}
-_SILENT: Final = frozenset(
-    {"Accepted", "Pending", "Preparing"}
-)  # the status says so; an Event each would be a write for nothing
+_GOOD_NEWS: Final = frozenset({"Fetching", "Started", "Completed", "QuestionOpen", "ApprovalOpen"})
+_SILENT: Final = frozenset({"Accepted", "Pending", "Preparing"})  # the status says so
 
 
 class Decision:

@@ -19,12 +19,12 @@ Json = Mapping[str, Any]
 
 def mapping(value: Any) -> Json:
     """`value` where it is a JSON object, else an empty one."""
-    return value if isinstance(value, Mapping) else {}
+    return value if isinstance(value, dict) or isinstance(value, Mapping) else {}  # noqa: SIM101  the first is cheap
 
 
 def items(value: Any) -> list[Json]:
     """The objects of a JSON array; anything else is left out."""
-    return [item for item in value if isinstance(item, Mapping)] if isinstance(value, list) else []
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
 def text(value: Any, limit: int = TEXT_MAX_CHARS) -> str:

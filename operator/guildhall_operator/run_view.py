@@ -1,7 +1,7 @@
 """A Run as the operator reads it: a thin view of the raw object, and the bounded form that is kept in memory."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from guildhall_operator.records import Json, items, labels_of, mapping, number, text
@@ -29,16 +29,15 @@ class RunView:
     spec: Json
     status: Json
     schedule: tuple[str, str] = ("", "")  # name and uid of the RunSchedule that made it
+    conditions: Mapping[str, Json] = field(init=False, compare=False, repr=False)  # by type; asked for all the time
+
+    def __post_init__(self) -> None:
+        found = {text(item.get("type"), 63): item for item in items(self.status.get("conditions"))}
+        object.__setattr__(self, "conditions", found)
 
     @property
     def key(self) -> tuple[str, str]:
         return (self.namespace, self.name)
-
-    @property
-    def conditions(self) -> dict[str, Json]:
-        found = self.status.get("conditions")
-        listed = found if isinstance(found, list) else []
-        return {text(item.get("type"), 63): item for item in listed if isinstance(item, Mapping)}
 
     @property
     def finished(self) -> bool:
