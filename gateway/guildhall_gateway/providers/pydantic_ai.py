@@ -65,6 +65,11 @@ def read_key(name: str, folder: Path) -> str | None:
     return text or None
 
 
+def key_of(name: str, folder: Path) -> str | None:
+    """The key that provider `name` is asked with: `openai-chat` is OpenAI's older protocol, with OpenAI's key."""
+    return read_key("openai" if name == "openai-chat" else name, folder)
+
+
 def _openai(key: str, url: str | None, client: httpx2.AsyncClient, *, responses: bool) -> MakeModel:
     from pydantic_ai.models.openai import OpenAIResponsesModel, OpenAIResponsesModelSettings  # noqa: PLC0415  one SDK at a time
     from pydantic_ai.providers.openai import OpenAIProvider  # noqa: PLC0415
@@ -108,8 +113,7 @@ def connect(name: str, keys: Path, base_urls: dict[str, str], *, whole: bool = F
 
     `whole`: it is asked without streaming, for servers that cannot stream or do not count tokens when they do.
     """
-    key_name = "openai" if name == "openai-chat" else name
-    key, url = read_key(key_name, keys), base_urls.get(name)
+    key, url = key_of(name, keys), base_urls.get(name)
     if key is None and url is None:
         return None
     secret = key or NO_KEY

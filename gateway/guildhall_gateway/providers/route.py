@@ -1,4 +1,4 @@
-"""Which provider answers a gateway model, `<provider>:<name>`."""
+"""Which provider answers a gateway model, `<provider>:<name>`; a replaced key is used from the next call on."""
 
 from pathlib import Path
 
@@ -13,7 +13,8 @@ class Providers:
     def __init__(self, config: Config) -> None:
         self._config = config
         self._scripted = ScriptedProvider(Path(config.scenarios_dir))
-        self._real: dict[str, Provider] = {}
+        self._real: dict[str, tuple[str | None, Provider]] = {}  # each with the key it was made with
+        self._former: list[Provider] = []  # those whose key was replaced; calls may still be using them
 
     def warm(self) -> None:
         """Make the providers that are allowed by name; in a thread, for importing an SDK takes a second."""
@@ -24,7 +25,7 @@ class Providers:
 
     async def close(self) -> None:
         """Close the connections to every provider that was asked."""
-        for provider in self._real.values():
+        for provider in (*(made for _, made in self._real.values()), *self._former):
             await provider.close()
 
     def find(self, model: str) -> Provider | None:
@@ -32,12 +33,21 @@ class Providers:
         name = model.partition(":")[0]
         if name == SCRIPTED:
             return self._scripted
-        if name not in self._real:
-            from guildhall_gateway.providers.pydantic_ai import connect  # noqa: PLC0415  heavy, and often unused
+        from guildhall_gateway.providers.pydantic_ai import connect, key_of  # noqa: PLC0415  heavy, and often unused
 
+        folder = Path(self._config.providers_dir)
+        key = key_of(name, folder)
+        made_with, made = self._real.get(name, (None, None))
+        if made is None or key != made_with:
             urls, whole = dict(self._config.base_urls), name in self._config.models.whole_replies
-            found = connect(name, Path(self._config.providers_dir), urls, whole=whole)
-            if found is None:
-                return None
-            self._real[name] = found
-        return self._real[name]
+            self._retire(name)
+            made = connect(name, folder, urls, whole=whole)
+            if made is not None:
+                self._real[name] = key, made
+        return made
+
+    def _retire(self, name: str) -> None:
+        """A provider whose key was replaced or taken away answers no new call."""
+        former = self._real.pop(name, None)
+        if former is not None:
+            self._former.append(former[1])

@@ -297,6 +297,27 @@ async def test_no_key_in_replies_errors_or_logs(
     assert KEY not in json.dumps(ours)
 
 
+def key_folder(path: str) -> Path:
+    Path(path).mkdir(exist_ok=True)
+    return Path(path)
+
+
+async def test_a_key_that_was_replaced_is_used_by_the_next_call(server: Provider, tmp_path: Path) -> None:
+    urls = {"local": server.url + "/v1"}
+    async with kit.serve(tmp_path, models={"allow": ["local:*"]}, base_urls=urls) as served:
+        served.cluster.add_run()
+        folder = key_folder(served.gateway.config.providers_dir)
+        for number, key in enumerate(("sk-wrong", "sk-wrong", "sk-right\n")):
+            (folder / "local").write_text(key)
+            server.behave = chat({"content": "hello"}) if key == "sk-right\n" else wire.status(401, {"error": {}})
+            last = (await served.model(kit.request(f"c{number}", model="local:qwen")))[-1]
+        assert last["reply"]["text"] == "hello"
+        (folder / "local").unlink()
+        await served.model(kit.request("c9", model="local:qwen"))
+    sent = [headers["authorization"] for _, headers, *_ in server.requests]
+    assert sent == ["Bearer sk-wrong", "Bearer sk-wrong", "Bearer sk-right", "Bearer none"]
+
+
 async def test_providers_without_key_or_url_do_not_exist(
     server: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
