@@ -5,6 +5,8 @@ cd "$(dirname "$0")"
 output=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/guildhall/workshop/guildhall-workshop}
 version=${VERSION:-0.1.0}
 mkdir -p "$(dirname "$output")"
-CGO_ENABLED=0 GOOS=linux go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$version" -o "$output.new" .
-mv -f "$output.new" "$output"
+new=$output.new.$$ # its own: tests build side by side, and what one moves must be whole
+trap 'rm -f "$new"' EXIT
+CGO_ENABLED=0 GOOS=linux go build -trimpath -buildvcs=false -ldflags "-s -w -X main.version=$version" -o "$new" .
+mv -f "$new" "$output"
 echo "$output"

@@ -46,6 +46,7 @@ class ConnectionSpec(Record):
 ConnectionReason = Literal[
     "Connected",
     "SpecInvalid",  # the spec cannot be read; the message names the field
+    "TooMany",  # its namespace has its share of Connections already
     "HostNotAllowed",  # the chart's allow-list does not name the URL's scheme, host and port
     "SecretUnusable",  # it is missing, may not be read, or lacks a key
     "SecretForOtherHost",  # its key `host` does not name the URL's host and port

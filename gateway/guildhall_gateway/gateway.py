@@ -81,7 +81,7 @@ class Gateway:
         self.usage = UsageWriter(source, sink, self._figures)
         self.courier = Courier(Desk(self.inbox, self.questions, self.approvals), source, sink, self._person_waits)
         tool_store = ToolStore(self.store)
-        outward = where or reach(config.connections.allow)
+        outward = where or reach(config.connections.allow, len(config.run_namespaces))
         self.connections = Connections(source, sink, doors.secrets, tool_store, outward)
         self.tools = Tools(tool_store, self.approvals, source, self.connections, self._person_waits)
         rules = Rules(tuple(config.models.allow), config.budgets, timeouts or Timeouts())

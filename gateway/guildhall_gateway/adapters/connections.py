@@ -17,6 +17,7 @@ from guildhall_gateway.adapters.face import Spoken, connection_status
 from guildhall_gateway.adapters.guard import FORBIDDEN, Network, api_server, origin_of
 from guildhall_gateway.adapters.listing import Found, Offer, listed, pinned, unnamed
 from guildhall_gateway.adapters.pool import AnySession, Pool
+from guildhall_gateway.adapters.room import Room, room_for
 from guildhall_gateway.adapters.secret import target_of
 from guildhall_gateway.adapters.target import Problem, Said, Target, Times
 from guildhall_gateway.runs import AnyView, Change, ConnectionView, RunSource, RunView, SecretSource, StatusSink
@@ -25,24 +26,25 @@ from guildhall_gateway.watch import utc_now
 
 log = logging.getLogger(__name__)
 
-CONNECTIONS_MAX_COUNT: Final = 256
 RETRY_FIRST_SECONDS: Final = 2.0
 SWEEP_SECONDS: Final = 15.0
 
 
 @dataclass(frozen=True, slots=True)
 class Reach:
-    """Which origins the platform team allows, which addresses nobody may reach, and how long things may take."""
+    """Which origins the platform team allows, which addresses nobody may reach, how long things may take, and how many
+    Connections there may be."""
 
     allowed: frozenset[str] = frozenset()
     forbidden: Collection[Network] = FORBIDDEN
     times: Times = field(default_factory=Times)
+    room: Room = field(default_factory=lambda: room_for(1))
 
 
-def reach(allow: Collection[str], times: Times | None = None) -> Reach:
+def reach(allow: Collection[str], namespaces_count: int = 1) -> Reach:
     """What a gateway of this configuration may reach."""
     allowed = frozenset(filter(None, map(origin_of, allow)))
-    return Reach(allowed, (*FORBIDDEN, *api_server()), times or Times())
+    return Reach(allowed, (*FORBIDDEN, *api_server()), room=room_for(namespaces_count))
 
 
 @dataclass(slots=True)
@@ -90,6 +92,7 @@ class Connections:
         self._store = store
         self._reach = where
         self._kept: dict[str, Kept] = {}
+        self._waiting: dict[str, Kept] = {}  # those there is no room for, in the order they came
         self._pool = Pool(self._make, _now)
         self._tasks: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
@@ -119,19 +122,37 @@ class Connections:
         kept = self._kept.get(view.uid)
         if change == "gone":
             self._kept.pop(view.uid, None)
+            self._waiting.pop(view.uid, None)
             self._later(self._forget(view.uid, kept))
+            self._seat()
         elif kept is not None:
             changed = kept.view.generation != view.generation
             kept.take(view)
             if changed:
                 self._later(self._pool.close(connection=view.uid))
                 kept.wake.set()
-        elif len(self._kept) < CONNECTIONS_MAX_COUNT:
-            kept = self._kept[view.uid] = Kept(view)
-            kept.take(view)
-            kept.task = asyncio.create_task(self._keep(kept))
         else:
-            log.warning("connection %s/%s: %d are kept already", view.namespace, view.name, CONNECTIONS_MAX_COUNT)
+            self._waiting.setdefault(view.uid, Kept(view)).take(view)
+            self._seat()
+
+    def _seat(self) -> None:
+        """Keeps the Connections there is room for; the others are told that there is none."""
+        for uid, waiting in list(self._waiting.items()):
+            if self._reach.room.left((kept.view.namespace for kept in self._kept.values()), waiting.view.namespace):
+                self._kept[uid] = self._waiting.pop(uid)
+                waiting.take(waiting.view)
+                waiting.task = asyncio.create_task(self._keep(waiting))
+            else:
+                waiting.reason, waiting.message, waiting.offers = "TooMany", self._reach.room.refusal, {}
+                self._later(self._turned_away(waiting))
+
+    async def _turned_away(self, waiting: Kept) -> None:
+        if waiting.reason != "TooMany":
+            return
+        try:
+            await self._tell(waiting)
+        except OSError as error:
+            log.warning("connection %s/%s: %s", waiting.view.namespace, waiting.view.name, error)
 
     def _later(self, work: Any) -> None:
         task = asyncio.create_task(work)
@@ -259,18 +280,10 @@ class Connections:
         await self._sink.write_connection(kept.view, status)
         kept.told = status
 
-    def _take_waiting(self) -> None:
-        """Keeps Connections there was no room for, once others are gone."""
-        for view in self._source.connections():
-            if len(self._kept) >= CONNECTIONS_MAX_COUNT:
-                return
-            if view.uid not in self._kept:
-                self.hear("set", view)
-
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(min(SWEEP_SECONDS, self._reach.times.idle))
-            self._take_waiting()
+            self._seat()
             await self._pool.close(unused_since=_now() - self._reach.times.idle)
 
 

@@ -6,9 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guildhall_gateway.adapters import connections as kept
+from guildhall_contracts import limits
 from guildhall_gateway.adapters.connections import reach
 from guildhall_gateway.adapters.guard import judged
+from guildhall_gateway.adapters.room import Room, room_for
 from guildhall_gateway.runs import ConnectionView, parse_connection
 from guildhall_gateway.watch import decoded_secret
 from support.connections import bench, connection, frozen, guild_of
@@ -38,16 +39,52 @@ async def test_one_broken_connection_disturbs_no_other(tmp_path: Path, spec: dic
         assert made.served.gateway.healthy()
 
 
-async def test_more_connections_than_may_be_wait_for_room(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kept, "CONNECTIONS_MAX_COUNT", 1)
-    monkeypatch.setattr(kept, "SWEEP_SECONDS", 0.02)
+async def test_more_connections_than_may_be_say_so_and_wait_for_room(tmp_path: Path) -> None:
     async with bench(tmp_path) as made:
+        connections = made.served.gateway.connections
+        connections._reach = replace(connections._reach, room=Room(1))
         made.cluster.tell("set", connection(made.server.url, name="more", uid="connection-2"))
-        assert (await made.call(READ, {"number": 1})).json()["outcome"] == "done"
-        assert statuses(made.cluster, "more") == []
-        assert made.served.gateway.connections.unseen("team") == set()
+        made.cluster.tell(
+            "set", replace(connection(made.server.url, name="theirs", uid="connection-3"), namespace="other")
+        )
+        await made.ready(name="theirs")
+        assert (await made.call(READ, {"number": 1})).json()["outcome"] == "done", "control: the first goes on"
+        await kit.until(lambda: statuses(made.cluster, "more"))
+        condition = statuses(made.cluster, "more")[-1]["conditions"][0]
+        assert (condition["status"], condition["reason"]) == ("False", "TooMany")
+        assert "1 Connections of this namespace" in condition["message"]
+        assert connections.unseen("team") == set()
+        connections._seat()
+        made.cluster.tell("set", replace(connection(made.server.url, name="more", uid="connection-2"), generation=2))
+        await kit.until(lambda: len(statuses(made.cluster, "more")) == 2)
+        assert statuses(made.cluster, "more")[-1]["conditions"][0]["observedGeneration"] == 2
         made.cluster.tell("gone", connection(made.server.url))
         await made.ready(name="more")
+
+
+async def test_the_room_of_one_that_waited_and_went_is_not_kept(tmp_path: Path) -> None:
+    async with bench(tmp_path) as made:
+        connections = made.served.gateway.connections
+        connections._reach = replace(connections._reach, room=Room(1))
+        for uid in ("connection-2", "connection-3"):
+            made.cluster.tell("set", connection(made.server.url, name=f"n{uid[-1]}", uid=uid))
+        made.cluster.tell("gone", connection(made.server.url, name="n2", uid="connection-2"))
+        made.cluster.tell("gone", connection(made.server.url))
+        await made.ready(name="n3")
+        assert len(connections._kept) == 1
+        assert connections._waiting == {}
+
+
+def test_no_namespace_can_have_what_is_anothers() -> None:
+    for count in (1, 2, 3, 5, 64, 100, 256):
+        room = room_for(count)
+        kept = ["greedy"] * 1_000
+        assert not room.left(kept, "greedy")
+        assert room.left(kept, "modest")
+        assert room.each * count <= limits.CONNECTIONS_MAX_COUNT
+        assert 1 <= room.each <= limits.CONNECTIONS_PER_NAMESPACE_MAX_COUNT
+    assert Room(2).left(["a"], "a")
+    assert not Room(2).left(["a", "b", "a"], "a")
 
 
 async def test_an_unchanged_status_is_written_once(tmp_path: Path) -> None:
