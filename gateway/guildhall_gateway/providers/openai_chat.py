@@ -1,4 +1,4 @@
-"""OpenAI's chat protocol as compatible servers really speak it: some give two tool calls one index, or none.
+"""OpenAI's chat protocol as compatible servers really speak it: some give two tool calls one index, or one id, or none.
 
 Guards against two calls being joined into one whose arguments nobody wrote.
 """
@@ -23,7 +23,7 @@ class _Stream(OpenAIStreamedResponse):
                 self._slots[delta.index] = delta.id
             identity = self._slots.get(delta.index, "")
             yield from self._parts_manager.handle_tool_call_delta_events(
-                vendor_part_id=("call", identity or delta.index),
+                vendor_part_id=("call", delta.index, identity),
                 tool_name=delta.function.name if delta.function is not None else None,
                 args=delta.function.arguments if delta.function is not None else None,
                 tool_call_id=delta.id or None,
@@ -31,7 +31,8 @@ class _Stream(OpenAIStreamedResponse):
 
 
 class ChatModel(Unframed, OpenAIChatModel):
-    """An OpenAI-compatible chat model that keeps tool calls apart by id; pieces without an id go to the last id."""
+    """An OpenAI-compatible chat model that keeps tool calls apart by index and id; a piece without an id goes to the
+    last one of its index."""
 
     @property
     def _streamed_response_cls(self) -> type[OpenAIStreamedResponse]:

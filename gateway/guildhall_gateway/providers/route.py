@@ -1,5 +1,9 @@
-"""Which provider answers a gateway model, `<provider>:<name>`; a replaced key is used from the next call on."""
+"""Which provider answers a gateway model, `<provider>:<name>`; a replaced key is used from the next call on.
 
+Guards against a provider that is made twice, by the thread that warms it and by a first call: nobody would close one.
+"""
+
+import threading
 from pathlib import Path
 
 from guildhall_gateway.config import Config
@@ -14,6 +18,7 @@ class Providers:
         self._config = config
         self._scripted = ScriptedProvider(Path(config.scenarios_dir))
         self._real: dict[str, tuple[str | None, Provider]] = {}  # each with the key it was made with
+        self._making = threading.Lock()
         self._former: list[Provider] = []  # those whose key was replaced; calls may still be using them
 
     def warm(self) -> None:
@@ -36,14 +41,15 @@ class Providers:
         from guildhall_gateway.providers.pydantic_ai import connect, key_of  # noqa: PLC0415  heavy, and often unused
 
         folder = Path(self._config.providers_dir)
-        key = key_of(name, folder)
-        made_with, made = self._real.get(name, (None, None))
-        if made is None or key != made_with:
-            urls, whole = dict(self._config.base_urls), name in self._config.models.whole_replies
-            self._retire(name)
-            made = connect(name, folder, urls, whole=whole)
-            if made is not None:
-                self._real[name] = key, made
+        with self._making:  # whoever comes second waits no longer than for the import, which it would wait for anyway
+            key = key_of(name, folder)
+            made_with, made = self._real.get(name, (None, None))
+            if made is None or key != made_with:
+                urls, whole = dict(self._config.base_urls), name in self._config.models.whole_replies
+                self._retire(name)
+                made = connect(name, folder, urls, whole=whole)
+                if made is not None:
+                    self._real[name] = key, made
         return made
 
     def _retire(self, name: str) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import logging
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import pytest
 from guildhall_contracts.model_api import ModelRequest
 from guildhall_gateway.live import Timeouts
 from guildhall_gateway.prices import TokenCount
+from guildhall_gateway.providers import pydantic_ai
 from guildhall_gateway.providers.pydantic_ai import PydanticAiProvider, connect, read_key
+from guildhall_gateway.providers.route import Providers
 from support.providers import server as wire
 from support.providers.anthropic import anthropic
 from support.providers.chat import chat, piece
@@ -116,6 +119,24 @@ async def test_two_calls_on_one_index_stay_two(server: Provider, tmp_path: Path,
         ("c1", {"path": "a"}),
         ("c2", {"path": "b"}),
     ]
+
+
+@pytest.mark.parametrize("named", ["same", None], ids=["one id", "no id"])
+async def test_interleaved_pieces_are_put_together_by_index(
+    server: Provider, tmp_path: Path, named: str | None
+) -> None:
+    server.behave = chat(
+        piece(0, named, "write_file", '{"path":'),
+        piece(1, named, "write_file", '{"path":'),
+        piece(0, None, None, '"a'),
+        piece(1, named, None, '"b'),
+        piece(1, None, None, '"}'),
+        piece(0, named, None, '"}'),
+        finish="tool_calls",
+    )
+    _, reply = await gathered(adapter("local", server, tmp_path), asked(MODELS["local"]))
+    assert [json.loads(call.arguments) for call in reply.tool_calls] == [{"path": "a"}, {"path": "b"}]
+    assert len({call.id for call in reply.tool_calls}) == 2
 
 
 async def test_interleaved_pieces_with_ids_are_put_together_by_id(server: Provider, tmp_path: Path) -> None:
@@ -430,3 +451,26 @@ async def test_openai_responses_speak_too(server: Provider, tmp_path: Path) -> N
     assert reply.stop_reason == "tool_calls"
     assert reply.count == TokenCount(prompt=30, cached=10, output=5)
     assert server.requests[-1][0].startswith("POST /v1/responses ")
+
+
+async def test_a_provider_that_is_warmed_and_asked_for_at_once_is_made_once_and_closed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[PydanticAiProvider] = []
+
+    def slowly(*args: Any, **named: Any) -> PydanticAiProvider | None:
+        time.sleep(0.05)
+        found = connect(*args, **named)
+        assert found is not None
+        made.append(found)
+        return found
+
+    monkeypatch.setattr(pydantic_ai, "connect", slowly)
+    config = kit.config(tmp_path, base_urls={"local": "http://127.0.0.1:9/v1"}, models={"allow": ["local:*"]})
+    providers = Providers(config)
+    asked = (asyncio.to_thread(providers.find, "local:a") for _ in range(8))
+    found = await asyncio.gather(asyncio.to_thread(providers.warm), *asked)
+    assert len(made) == 1
+    assert {id(each) for each in found[1:]} == {id(made[0])}
+    await providers.close()
+    assert made[0]._client.is_closed
