@@ -65,8 +65,13 @@ def spec_problem(spec: RunSpec, config: Config) -> str:
 def _delivery_problem(spec: RunSpec) -> str:
     if spec.private and spec.deliver != "none":
         return "a private Run keeps nothing; set spec.deliver to none"
-    if spec.deliver == "branch":
-        return "spec.deliver 'branch' needs a publisher, which is not there yet; use patch, and push it yourself"
+    if spec.deliver == "branch" and (spec.workspace is None or spec.workspace.git is None):
+        return "spec.deliver 'branch' pushes to the repository of spec.workspace.git; name one, or use patch"
+    git = spec.workspace.git if spec.workspace else None
+    if git is not None and git.url.startswith("git://") and spec.publish and spec.publish.secret_ref:
+        return (
+            "spec.publish.secretRef: git:// sends everything in the clear, so no Secret is used with it; write https://"
+        )
     return ""
 
 

@@ -5,6 +5,7 @@ Guards against deleting the only copy of what a Run did before the api had its b
 
 from guildhall_operator.actions import Deletion
 from guildhall_operator.decision import Decision
+from guildhall_operator.delivering import deliver
 from guildhall_operator.follow import current_pod, end_pod
 from guildhall_operator.names import baseline_name, journal_name, workspace_name
 from guildhall_operator.outcome import executor_began, last_seq
@@ -60,6 +61,11 @@ def _free(decision: Decision) -> None:
             decision.deletions.append(Deletion("PersistentVolumeClaim", run.namespace, name))
 
 
+def _owes_branch(decision: Decision) -> bool:
+    """Whether its patch is still to be published, which is bounded: nothing it needs is freed before."""
+    return decision.run.delivering and decision.draft.get("Delivered").get("status") not in {"True", "False"}
+
+
 def ttl_seconds(decision: Decision) -> int | None:
     """How long a finished Run is kept; None for ever. A private Run is kept no longer than it allows."""
     spec, default = decision.run.spec, decision.observed.config.ttl_seconds_after_finished
@@ -72,7 +78,7 @@ def ttl_seconds(decision: Decision) -> int | None:
 def _expire(decision: Decision) -> None:
     ttl = ttl_seconds(decision)
     age = seconds_since(decision.draft.fields.get("completionTime"), decision.now)
-    if ttl is None or age is None or not decision.draft.get("Sealed"):
+    if ttl is None or age is None or not decision.draft.get("Sealed") or _owes_branch(decision):
         return
     if age >= ttl:
         run = decision.run
@@ -86,8 +92,9 @@ def finish(decision: Decision) -> None:
     pod = current_pod(decision)
     _stop(decision, pod)
     _seal(decision, pod)
-    if decision.draft.is_true("Sealed"):
-        _free(decision)
-    else:
+    deliver(decision, pod)
+    if not decision.draft.is_true("Sealed"):
         reprint(decision, pod)
+    elif not _owes_branch(decision):
+        _free(decision)
     _expire(decision)

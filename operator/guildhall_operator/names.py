@@ -25,6 +25,10 @@ def fetch_name(run_name: str, uid: str, number: int) -> str:
     return f"{base_name(run_name, uid)}-f{number}"
 
 
+def publish_name(run_name: str, uid: str, number: int) -> str:
+    return f"{base_name(run_name, uid)}-p{number}"
+
+
 def reprint_name(run_name: str, uid: str, round_number: int) -> str:
     return f"{base_name(run_name, uid)}-r{round_number}"
 

@@ -52,7 +52,7 @@ def observe(world: World, run: RunView, monotonic: float) -> Observed:
     """The world around `run` now."""
     store, config, around = world.store, world.config, world.around
     pods, jobs = store.pods(run), store.jobs(run)
-    if run.finished:
+    if run.finished and not run.delivering:
         return Observed(
             config,
             pods=pods,

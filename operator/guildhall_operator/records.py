@@ -11,7 +11,7 @@ from guildhall_contracts import limits
 from guildhall_contracts.snapshot import ATTEMPT_LABEL, FETCH_LABEL, RESEND_LABEL, RUN_LABEL
 
 TEXT_MAX_CHARS: Final = 500
-MESSAGE_CONTAINERS: Final = frozenset({"prepare", "fetch", "executor"})
+MESSAGE_CONTAINERS: Final = frozenset({"prepare", "fetch", "publish", "executor"})
 KEPT_EVENT_REASONS: Final = frozenset({"FailedCreate", "FailedMount", "FailedAttachVolume"})
 
 Json = Mapping[str, Any]
@@ -157,7 +157,7 @@ def labels_of(raw: Json) -> dict[str, str]:
 
 
 def pod_record(raw: Json) -> PodRecord | None:
-    """The record of a pod of a Run: its own, the fetcher's or the reprinter's; None for any other pod."""
+    """The record of a pod of a Run, whichever of its kinds; None for any other pod."""
     meta, spec, status = mapping(raw.get("metadata")), mapping(raw.get("spec")), mapping(raw.get("status"))
     labels = labels_of(raw)
     run = labels.get(RUN_LABEL) or labels.get(FETCH_LABEL)

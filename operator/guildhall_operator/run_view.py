@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
+from guildhall_contracts.base import one_line
+from guildhall_contracts.limits import PUBLISH_TITLE_MAX_CHARS
+
 from guildhall_operator.records import Json, items, labels_of, mapping, number, text
 
 KUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
@@ -11,6 +14,7 @@ _LARGE_FIELDS: Final = frozenset({"task", "guild"})
 _FINISHED_FIELDS: Final = frozenset(
     {"cancel", "suspend", "ttlSecondsAfterFinished", "private", "retainSeconds", "workspace", "concurrencyGroup"}
 )
+_DELIVERING_FIELDS: Final = _FINISHED_FIELDS | {"deliver", "publish", "priority", "task"}
 _FINISHED_STATUS: Final = frozenset({"result", "summary", "changes", "usage", "cost"})
 
 
@@ -47,6 +51,12 @@ class RunView:
     @property
     def succeeded(self) -> bool:
         return self.conditions.get("Succeeded", {}).get("status") == "True"
+
+    @property
+    def delivering(self) -> bool:
+        """Whether it is over and its branch is not settled yet: until then everything of it is kept."""
+        settled = self.conditions.get("Delivered", {}).get("status") in {"True", "False"}
+        return self.finished and self.spec.get("deliver") == "branch" and not settled
 
     @property
     def was_sealed(self) -> bool:
@@ -133,14 +143,23 @@ def _without(value: Json, names: frozenset[str]) -> dict[str, Any]:
     return {key: item for key, item in value.items() if key not in names}
 
 
+def title_of(task: Any) -> str:
+    """The first line of a task that says something: the title of the commit that may come of it."""
+    lines = [line for line in text(task, 10_000).splitlines() if line.strip()]
+    return one_line(lines[0].lstrip("# ") if lines else "", PUBLISH_TITLE_MAX_CHARS) or "-"
+
+
 def slimmed(run: RunView) -> RunView:
     """The view without what no later decision needs: task and Guild once a Job exists, most fields once finished."""
     if not run.started and not run.finished:
         return run
     spec = _without(run.spec, _LARGE_FIELDS)
     status = run.status
+    if run.spec.get("deliver") == "branch":
+        spec["task"] = title_of(run.spec.get("task"))
     if run.finished:
-        spec = {key: item for key, item in spec.items() if key in _FINISHED_FIELDS}
+        kept = _DELIVERING_FIELDS if run.delivering else _FINISHED_FIELDS
+        spec = {key: item for key, item in spec.items() if key in kept}
         status = _without(status, _FINISHED_STATUS)
     return replace(run, spec=spec, status=status)
 

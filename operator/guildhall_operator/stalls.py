@@ -71,7 +71,7 @@ def stall(
         return _refused(events.get(job.uid, ()), waits) if job is not None else None
     if pod.unschedulable and not pod.node:
         return Stall("Unschedulable", pod.unschedulable, waits.unschedulable_seconds, queued=True)
-    for name in ("fetch", "prepare", "workshop", "executor"):
+    for name in ("fetch", "publish", "prepare", "workshop", "executor"):
         found = _waiting(name, pod.container(name), waits)
         if found is not None:
             return found

@@ -6,10 +6,11 @@ from typing import Any
 
 import pytest
 from guildhall_contracts.gate import Target
-from guildhall_contracts.run import RunSpec
+from guildhall_contracts.run import Delivery, RunSpec
 from guildhall_operator.config import Config
 from guildhall_operator.manifests import job as builder
 from guildhall_operator.manifests.fetch import fetch_job
+from guildhall_operator.manifests.publish import publish_job, publish_request
 from guildhall_operator.manifests.reprint import reprint_job
 from guildhall_operator.run_view import run_view
 from support.chart import CONTROL, ROOT, RUNS, config_of, find, render
@@ -160,6 +161,31 @@ def test_the_fetch_pod() -> None:
         peer = "public addresses" if "ipBlock" in rule["to"][0] else "DNS of the cluster"
         rows.append(("out", peer, ", ".join(dict.fromkeys(str(port["port"]) for port in rule["ports"]))))
     assert rows == table("### fetch pod: network")
+
+
+def test_the_publish_pod() -> None:
+    objects = render({"runNamespaces": [RUNS], "fetcher": {"caBundle": "PEM", "proxy": {"httpsProxy": "http://p:1"}}})
+    git = {"url": "https://git.example.test/x.git", "secretRef": {"name": "reads"}}
+    raw = {
+        "task": "t", "guildRef": {"name": "g"}, "workspace": {"git": git}, "deliver": "branch",
+        "publish": {"secretRef": {"name": "key"}},
+    }  # fmt: skip
+    meta = {"name": "r", "namespace": RUNS, "uid": "uid-1", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    run = run_view({"metadata": meta, "spec": raw, "status": {"source": {"commit": "a" * 40}}})
+    config = Config.model_validate(config_of(objects, "operator"))
+    assert config.fetcher is not None
+    spec = RunSpec.model_validate(raw)
+    delivery = Delivery(branch="guildhall/r-1", patch_sha256="b" * 64)
+    request = publish_request(run, spec, config.fetcher, delivery)
+    pod = publish_job(run, spec, config, request, 1)["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    patch = "folder `<uid>/delivery` of the Run's journal volume: the patch"
+    names = {"claim r-uid-1-journal": patch, "Secret key": "the Secret the Run names for it"}
+    mounts = [(path, names.get(source, source), access) for path, source, access in _mounts(pod, container)]
+    assert mounts == table("### publish pod: mounts")
+    assert [mount["subPath"] for mount in container["volumeMounts"] if "subPath" in mount] == ["uid-1/delivery"]
+    assert [entry["name"] for entry in container["env"]] == ["GUILDHALL_PUBLISH", "HTTPS_PROXY"]
+    assert (pod["serviceAccountName"], pod["automountServiceAccountToken"]) == ("guildhall-fetch", False)
 
 
 def test_the_run_pod(objects: list[dict[str, Any]]) -> None:

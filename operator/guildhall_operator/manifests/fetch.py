@@ -6,6 +6,7 @@ the Run. The label `guildhall.dev/fetch` gives it that egress, and never stands 
 
 from typing import Any, Final
 
+from guildhall_contracts.base import Record
 from guildhall_contracts.fetch import FetchRequest
 from guildhall_contracts.limits import DEADLINE_GRACE_SECONDS
 from guildhall_contracts.run import GitSource, RunSpec, Storage
@@ -60,58 +61,73 @@ def planned_fetch_labels(run: RunView, number: int) -> dict[str, str]:
     return {**fetch_labels(run, number), "job-name": name, "batch.kubernetes.io/job-name": name}
 
 
-def _environment(request: FetchRequest, fetcher: Fetcher) -> list[dict[str, str]]:
-    found = {"GUILDHALL_FETCH": request.model_dump_json(by_alias=True), **fetcher.proxy_environment}
-    return [{"name": name, "value": value.replace("$", "$$")} for name, value in found.items()]
+def environment(name: str, request: Record, fetcher: Fetcher) -> list[dict[str, str]]:
+    """What is asked, and the proxy; a dollar stays a dollar."""
+    found = {name: request.model_dump_json(by_alias=True), **fetcher.proxy_environment}
+    return [{"name": key, "value": value.replace("$", "$$")} for key, value in found.items()]
 
 
-def _volumes(run: RunView, git: GitSource, fetcher: Fetcher) -> list[dict[str, Any]]:
-    claim = {"claimName": names.workspace_name(run.name, run.uid)}
-    found: list[dict[str, Any]] = [
-        {"name": "workspace", "persistentVolumeClaim": claim},
-        {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": tmp_size(fetcher.resources.memory)}},
-    ]
-    if git.secret_ref is not None:
-        found.append({"name": "secret", "secret": {"secretName": git.secret_ref.name, "defaultMode": 0o440}})
+def tmp_volume(fetcher: Fetcher) -> dict[str, Any]:
+    return {"name": "tmp", "emptyDir": {"medium": "Memory", "sizeLimit": tmp_size(fetcher.resources.memory)}}
+
+
+TMP_MOUNT: Final = {"name": "tmp", "mountPath": "/tmp"}  # noqa: S108  a mount of the container's own
+
+
+def trust_volumes(secret: str | None, fetcher: Fetcher) -> list[dict[str, Any]]:
+    """The Secret a Run named, and the CAs of git hosts."""
+    found: list[dict[str, Any]] = []
+    if secret is not None:
+        found.append({"name": "secret", "secret": {"secretName": secret, "defaultMode": 0o440}})
     if fetcher.ca_config_map is not None:
         items = [{"key": "ca.crt", "path": "ca.crt"}]
         found.append({"name": "ca", "configMap": {"name": fetcher.ca_config_map, "items": items, "defaultMode": 0o444}})
     return found
 
 
-def _mounts(git: GitSource, fetcher: Fetcher) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = [
-        {"name": "workspace", "mountPath": WORKSPACE_PATH},
-        {"name": "tmp", "mountPath": "/tmp"},  # noqa: S108  a mount of the container's own
-    ]
-    if git.secret_ref is not None:
+def trust_mounts(secret: str | None, fetcher: Fetcher) -> list[dict[str, Any]]:
+    """Where those two are."""
+    found: list[dict[str, Any]] = []
+    if secret is not None:
         found.append({"name": "secret", "mountPath": FETCH_SECRET_PATH, "readOnly": True})
     if fetcher.ca_config_map is not None:
         found.append({"name": "ca", "mountPath": FETCH_CA_PATH.rpartition("/")[0], "readOnly": True})
     return found
 
 
-def _pod(run: RunView, spec: RunSpec, config: Config, number: int) -> dict[str, Any]:
-    git, fetcher = _parts(spec, config)
-    request, resources = fetch_request(spec, git, fetcher, number), fetcher.resources
-    container = {
-        **containers.base(CONTAINER, fetcher.image, config, WORKSHOP_UID),
-        "env": _environment(request, fetcher),
-        "resources": containers.resources_of(resources.cpu, resources.memory, containers.TRUSTED_EPHEMERAL_STORAGE),
-        "volumeMounts": _mounts(git, fetcher),
-    }
+def git_pod(spec: RunSpec, config: Config, fetcher: Fetcher, container: dict[str, Any]) -> dict[str, Any]:
+    """A pod that reaches git hosts: the fetchers' account, the cluster's own names, one container."""
     pod = {
         **shut_in(config, fetcher.timeout_seconds + DEADLINE_GRACE_SECONDS),
         "serviceAccountName": fetcher.service_account,
         "dnsPolicy": "ClusterFirst",
         "securityContext": pod_security_context(own_group=True),
         "containers": [container],
-        "volumes": _volumes(run, git, fetcher),
     }
     del pod["dnsConfig"]
     if spec.priority is not None:
         pod["priorityClassName"] = spec.priority
     return pod
+
+
+def _pod(run: RunView, spec: RunSpec, config: Config, number: int) -> dict[str, Any]:
+    git, fetcher = _parts(spec, config)
+    secret = git.secret_ref.name if git.secret_ref else None
+    resources = fetcher.resources
+    container = {
+        **containers.base(CONTAINER, fetcher.image, config, WORKSHOP_UID),
+        "env": environment("GUILDHALL_FETCH", fetch_request(spec, git, fetcher, number), fetcher),
+        "resources": containers.resources_of(resources.cpu, resources.memory, containers.TRUSTED_EPHEMERAL_STORAGE),
+        "volumeMounts": [
+            {"name": "workspace", "mountPath": WORKSPACE_PATH},
+            TMP_MOUNT,
+            *trust_mounts(secret, fetcher),
+        ],
+    }
+    claim = {"claimName": names.workspace_name(run.name, run.uid)}
+    workspace = {"name": "workspace", "persistentVolumeClaim": claim}
+    volumes = [workspace, tmp_volume(fetcher), *trust_volumes(secret, fetcher)]
+    return {**git_pod(spec, config, fetcher, container), "volumes": volumes}
 
 
 def _parts(spec: RunSpec, config: Config) -> tuple[GitSource, Fetcher]:

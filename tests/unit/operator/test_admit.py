@@ -46,7 +46,7 @@ REFUSED = [
     ("runtime class", {"runtimeClassName": "gvisor"}, "SpecInvalid", "gvisor"),
     ("priority", {"priority": "urgent"}, "SpecInvalid", "urgent"),
     ("private delivers nothing", {"private": True}, "SpecInvalid", "spec.deliver"),
-    ("nobody pushes a branch", {"deliver": "branch"}, "SpecInvalid", "publisher"),
+    ("a branch of nothing", {"deliver": "branch"}, "SpecInvalid", "workspace.git"),
     ("unknown field", {"serviceAccountName": "admin"}, "SpecInvalid", "serviceAccountName"),
     ("wrong type", {"task": 7}, "SpecInvalid", "spec.task"),
 ]

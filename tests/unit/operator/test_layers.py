@@ -14,6 +14,7 @@ PURE = [
         "again",
         "cron",
         "decision",
+        "delivering",
         "fetching",
         "finish",
         "follow",

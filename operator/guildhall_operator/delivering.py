@@ -1,0 +1,201 @@
+"""A Run that succeeded and delivers a branch: whether its patch may be published, and what became of it. Pure.
+
+Guards the repository against a patch that is not whole, not the one that was shown, or starts something by itself; and
+the record against being freed before the publisher has read the patch.
+"""
+
+from typing import Any, Final
+
+from guildhall_contracts.conditions import RETRYABLE_REASONS, Reason
+from guildhall_contracts.gate import PatchWord, decode_message
+from guildhall_contracts.limits import ATTEMPTS_MAX_COUNT
+from guildhall_contracts.publish import PublishMessage, branch_of
+from guildhall_contracts.run import Delivery, RunSpec
+from guildhall_contracts.snapshot import PUBLISH_LABEL
+from pydantic import ValidationError
+
+from guildhall_operator import names
+from guildhall_operator.actions import CREATE_AGAIN_SECONDS
+from guildhall_operator.admit import Refusal, parse_spec
+from guildhall_operator.decision import Decision
+from guildhall_operator.follow import LOST_JOB_SECONDS, end_pod
+from guildhall_operator.isolation import PodLabels, Verdict, evaluate_fetch
+from guildhall_operator.manifests.publish import (
+    CONTAINER,
+    base_of,
+    planned_publish_labels,
+    publish_job,
+    publish_request,
+)
+from guildhall_operator.outcome import Outcome, died, executor_message, vanished
+from guildhall_operator.records import PodRecord, mapping
+from guildhall_operator.stalls import stall
+from guildhall_operator.status import Truth
+
+LATE_WORD_SECONDS: Final = 30.0  # the executor's last word is in its pod, which the watch may show a moment later
+
+
+def deliver(decision: Decision, pod: PodRecord | None) -> None:
+    """The stage after the end of a Run that delivers a branch; `pod` is the run pod. Says nothing twice."""
+    if not decision.run.delivering:
+        return
+    if not decision.run.succeeded:
+        _end(decision, "False", "NotSucceeded", "only what a Run that succeeded has changed is published")
+    elif _delivery(decision) is None:
+        _begin(decision, pod)
+    else:
+        _follow(decision)
+
+
+def _end(decision: Decision, status: Truth, reason: Reason, message: str) -> None:
+    decision.draft.set("Delivered", status, reason, message)
+
+
+def _delivery(decision: Decision) -> Delivery | None:
+    try:
+        return Delivery.model_validate(decision.draft.fields.get("delivery"))
+    except ValidationError:
+        return None
+
+
+def refusal(word: PatchWord, spec: RunSpec) -> tuple[Reason, str] | None:
+    """Why this patch is not published; None where it is."""
+    if word.omitted:
+        what = f"the patch leaves out the content of {word.omitted} path(s), so a branch would lack it"
+        return "NotWhole", f"{what}; the result says which and why"
+    if word.will_run and not (spec.publish and spec.publish.allow_will_run):
+        what = f"the patch touches {word.will_run} file(s) that run by themselves, which a push may start"
+        return "RunsUnasked", f"{what}; look at them in the result, or set publish.allowWillRun in a new Run"
+    return None
+
+
+def _begin(decision: Decision, pod: PodRecord | None) -> None:
+    """From the executor's word to the first Job, or to the reason why there is none."""
+    said = executor_message(pod, decision.run)
+    spec = parse_spec(decision.run.spec)
+    if isinstance(spec, Refusal):
+        _end(decision, "False", "DeliveryFailed", spec.message)
+    elif said is None and pod is not None and not pod.ended and not decision.waited("patch-word", LATE_WORD_SECONDS):
+        return
+    elif said is None or said.patch is None:
+        what = "the executor left no word about its last change set, so nothing is known to be the whole patch"
+        _end(decision, "False", "DeliveryFailed", f"{what}; the patch in the result may be")
+    elif found := refusal(said.patch, spec):
+        _end(decision, "False", *found)
+    elif said.patch.sha256 is None:
+        _end(decision, "True", "NothingToDeliver", "the Run changed nothing")
+    else:
+        branch = branch_of(decision.run.name, decision.run.uid)
+        delivery = Delivery(branch=branch, patch_sha256=said.patch.sha256)
+        if _make(decision, spec, delivery, 1):
+            decision.draft.fields["delivery"] = delivery.to_wire()
+            decision.draft.set("Delivered", "Unknown", "Delivering", f"to the branch {branch}")
+
+
+def verdict(decision: Decision, number: int, pod: PodRecord | None = None) -> Verdict:
+    """What the namespace's policies let the publish pod do: the one that exists, else the one that would be made."""
+    config = decision.observed.config
+    policy = config.fetcher.network_policy if config.fetcher else ""
+    if pod is not None:
+        return evaluate_fetch(decision.observed.policies, PodLabels(pod.labels, exists=True), policy)
+    return evaluate_fetch(decision.observed.policies, PodLabels(planned_publish_labels(decision.run, number)), policy)
+
+
+def _make(decision: Decision, spec: RunSpec, delivery: Delivery, number: int) -> bool:
+    """Adds the Job; False where it cannot be made now, which ends the delivery or is looked at again."""
+    run, config = decision.run, decision.observed.config
+    if config.fetcher is None or not base_of(run):
+        what = "nothing says which commit the Run began with" if config.fetcher else "there is no publisher any more"
+        _end(decision, "False", "DeliveryFailed", f"{what}; take the patch from the result")
+        return False
+    found = verdict(decision, number)
+    if config.isolation.require and found.kind != "closed":
+        if decision.waited("publish-policy", config.waits.policy_seconds):
+            _end(decision, "False", "DeliveryFailed", f"the publisher's network is not narrowed: {found.message}")
+        return False
+    if decision.observed.create_problem:
+        if decision.waited("publish-refused", config.waits.refused_seconds):
+            _end(
+                decision, "False", "DeliveryFailed", f"the publisher cannot be made: {decision.observed.create_problem}"
+            )
+        decision.requeue(CREATE_AGAIN_SECONDS)
+        return False
+    request = publish_request(run, spec, config.fetcher, delivery)
+    decision.create.append(publish_job(run, spec, config, request, number))
+    return True
+
+
+def _number(decision: Decision) -> int:
+    """The number of the last publish Job there is; 0 where there is none."""
+    run, jobs = decision.run, decision.observed.jobs
+    there = (each for each in range(1, ATTEMPTS_MAX_COUNT + 1) if names.publish_name(run.name, run.uid, each) in jobs)
+    return max(there, default=0)
+
+
+def _pod(decision: Decision, number: int) -> PodRecord | None:
+    mine = [pod for pod in decision.observed.pods if pod.labels.get(PUBLISH_LABEL) == str(number)]
+    return min(mine, key=lambda pod: (pod.created, pod.name), default=None)
+
+
+def outcome_of(pod: PodRecord) -> Outcome | PublishMessage | None:
+    """How the delivery ended; None while it goes on."""
+    container = pod.container(CONTAINER)
+    if container.state != "terminated" and not pod.ended:
+        return None
+    message = decode_message(PublishMessage, container.message)
+    if message is not None and message.outcome == "published" and message.commit and container.exit_code == 0:
+        return message
+    if message is not None and message.outcome != "published":
+        return message
+    if pod.reason == "DeadlineExceeded":
+        what = "the publisher did not end within the chart value fetcher.timeoutSeconds and was stopped"
+        return Outcome("False", "DeadlineExceeded", what, container.finished_at)
+    return died(pod, CONTAINER)
+
+
+def _told(decision: Decision, message: PublishMessage) -> None:
+    delivery: dict[str, Any] = dict(mapping(decision.draft.fields.get("delivery")))
+    branch = delivery.get("branch", "")
+    if message.outcome == "published":
+        decision.draft.fields["delivery"] = {**delivery, "commit": message.commit}
+        _end(decision, "True", "Pushed", f"branch {branch} at commit {message.commit}")
+    elif message.outcome == "branch_taken":
+        _end(decision, "False", "BranchExists", message.message)
+    else:
+        _end(decision, "False", "DeliveryFailed", message.message)
+
+
+def _failed(decision: Decision, pod: PodRecord | None, end: Outcome) -> None:
+    """A cause of the infrastructure's is followed by another try, which finds the branch if the first one made it."""
+    number, delivery, spec = _number(decision), _delivery(decision), parse_spec(decision.run.spec)
+    again = end.retry and end.reason in RETRYABLE_REASONS and number < decision.observed.config.attempts_max_count
+    if again and delivery is not None and not isinstance(spec, Refusal):
+        _make(decision, spec, delivery, number + 1)
+    else:
+        end_pod(decision, pod)
+        _end(decision, "False", "DeliveryFailed", f"the publisher came to no end: {end.message}")
+
+
+def _follow(decision: Decision) -> None:
+    number = _number(decision)
+    pod = _pod(decision, number)
+    job = decision.observed.jobs.get(names.publish_name(decision.run.name, decision.run.uid, number))
+    found = verdict(decision, max(1, number), pod)
+    if decision.observed.config.isolation.require and found.kind == "open":
+        end_pod(decision, pod)
+        _end(decision, "False", "DeliveryFailed", f"the publisher's network was opened: {found.message}")
+        return
+    ended = outcome_of(pod) if pod is not None else None
+    if isinstance(ended, PublishMessage):
+        _told(decision, ended)
+    elif ended is not None:
+        _failed(decision, pod, ended)
+    elif job is None:
+        if decision.waited("publish-job", LOST_JOB_SECONDS):
+            _failed(decision, None, Outcome("False", "Deleted", "its Job was deleted"))
+    elif pod is None and job.failed:
+        _failed(decision, None, vanished(job.failed))
+    else:
+        held = stall(pod, job, decision.observed.events, decision.observed.config.waits)
+        if held is not None and held.seconds is not None and decision.waited(f"publish/{held.reason}", held.seconds):
+            _failed(decision, pod, Outcome("False", held.reason, held.message))
