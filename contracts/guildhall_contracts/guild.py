@@ -42,7 +42,7 @@ class RoleLimits(Record):
 
 
 class Handler(Record):
-    """Makes a role a handler: it is woken by an event and never delegated to."""
+    """Makes a role a handler: it is woken by an event and never delegated to. In YAML, write "on" in quotes."""
 
     on: Literal["loop", "stuck", "budget", "error"]
 
