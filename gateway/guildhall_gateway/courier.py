@@ -1,9 +1,10 @@
 """Carries Interventions to executors: takes them in from the watch, answers long polls, writes their status back."""
 
 import asyncio
+import contextlib
 import logging
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -43,7 +44,7 @@ class Courier:
         self._source = source
         self._sink = sink
         self._changed = changed
-        self._bells: dict[str, asyncio.Event] = {}
+        self._bells: dict[str, set[asyncio.Event]] = {}  # one for each poll under way, by Run
         self._todo: OrderedDict[str, RunView | InterventionView] = OrderedDict()
         self._work = asyncio.Event()
         self._statuses: OrderedDict[str, tuple[InterventionView, str, str]] = OrderedDict()
@@ -66,8 +67,8 @@ class Courier:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for bell in self._bells.values():
-            bell.set()
+        for run in list(self._bells):
+            self._ring(run)
 
     def healthy(self) -> bool:
         return not any(task.done() for task in self._tasks)
@@ -75,12 +76,9 @@ class Courier:
     def hear(self, change: Change, view: AnyView) -> None:
         """A change in the cluster; only notes it down."""
         if change == "gone":
-            if isinstance(view, InterventionView):
-                self._items.pop(view.uid, None)
-                self._early.pop(view.uid, None)
-            elif isinstance(view, RunView):
-                self._ring(view.uid)
-                self._bells.pop(view.uid, None)
+            for kept in (self._items, self._early, self._todo):
+                kept.pop(view.uid, None)
+            self._ring(view.uid)
             return
         if isinstance(view, InterventionView):
             self._items[view.uid] = view
@@ -89,9 +87,20 @@ class Courier:
             self._work.set()
 
     def _ring(self, run: str) -> None:
-        bell = self._bells.get(run)
-        if bell is not None:
+        for bell in self._bells.get(run, ()):
             bell.set()
+
+    @contextlib.contextmanager
+    def _bell(self, run: str) -> Iterator[asyncio.Event]:
+        """Rung at every change of the Run while the block goes on; a bell of its own, which no other poll stills."""
+        bells, bell = self._bells.setdefault(run, set()), asyncio.Event()
+        bells.add(bell)
+        try:
+            yield bell
+        finally:
+            bells.discard(bell)
+            if not bells:
+                self._bells.pop(run, None)
 
     async def _take_in(self) -> None:
         while True:
@@ -200,19 +209,17 @@ class Courier:
         for uid in await self._inbox.mark(run_uid, cursor.read, was="delivered", to="consumed"):
             self._report(uid, "Consumed")
         deadline = asyncio.get_running_loop().time() + wait_seconds
-        while True:
-            bell = self._bells.setdefault(run_uid, asyncio.Event())
-            bell.clear()
-            run = self._source.run(run_uid)
-            items, read = await self._inbox.page(run_uid, cursor.read)
-            left = deadline - asyncio.get_running_loop().time()
-            over = run is None or run.finished or news(cursor, run) or self._stopping
-            if items or over or left <= 0:
-                return await self._page(run_uid, run, items, read)
-            try:
-                await asyncio.wait_for(bell.wait(), left)
-            except TimeoutError:
-                continue
+        with self._bell(run_uid) as bell:
+            while True:
+                bell.clear()
+                run = self._source.run(run_uid)
+                items, read = await self._inbox.page(run_uid, cursor.read)
+                left = deadline - asyncio.get_running_loop().time()
+                over = run is None or run.finished or news(cursor, run) or self._stopping
+                if items or over or left <= 0:
+                    return await self._page(run_uid, run, items, read)
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(bell.wait(), left)
 
     async def _page(self, run_uid: str, run: RunView | None, items: list[MailboxItem], read: int) -> MailboxPage:
         if items:

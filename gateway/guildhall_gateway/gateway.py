@@ -169,8 +169,11 @@ class Gateway:
             if run.budget is None:
                 raise Refused(lagging("the budget in this Run's status"))
             kept = await self.ledger.freeze_budget(run.uid, run.namespace, run.name, run.budget, self.clock())
-        self._grants[run.uid] = replace(kept, attended=run.attended)
-        return self._grants[run.uid]
+        granted = replace(kept, attended=run.attended)
+        now = self.source.run(run.uid)
+        if now is not None and not now.finished:
+            self._grants[run.uid] = granted
+        return granted
 
     async def _figures(self, run: RunView) -> tuple[LedgerTotals, Awaiting]:
         grant = await self.ledger.grant(run.uid)

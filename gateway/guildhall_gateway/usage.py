@@ -89,7 +89,8 @@ class UsageWriter:
             status = status_of(*await self._figures(run))
             if self._written.get(uid, (0.0, None))[1] != status:
                 await self._sink.write_run(run, status)
-                self._written[uid] = (self._clock(), status)
+                if self._source.run(uid) is not None:  # it may have been deleted meanwhile
+                    self._written[uid] = (self._clock(), status)
         except OSError as error:
             if getattr(error, "status", 0) in (404, 409):
                 self.forget(uid)  # deleted, or another Run has its name now

@@ -100,6 +100,59 @@ async def test_stored_seq_and_resend_wake_it_and_are_told_once(served: Served) -
     assert time.monotonic() - started >= 0.35, "a figure that was told does not spin the poll"
 
 
+async def test_bells_hang_only_while_somebody_waits(served: Served) -> None:
+    run = served.cluster.add_run()
+    courier = served.gateway.courier
+    for uid in ("gone-1", "gone-2", run.uid):
+        await courier.poll(uid, "", 0.01)
+    assert courier._bells == {}
+    waiting = [asyncio.create_task(courier.poll(run.uid, "0.0.0", 20)) for _ in range(3)]
+    await kit.until(lambda: len(courier._bells.get(run.uid, ())) == 3)
+    waiting.pop().cancel()
+    await kit.until(lambda: len(courier._bells[run.uid]) == 2)
+    served.cluster.tell("gone", run)
+    assert [page.items for page in await asyncio.gather(*waiting)] == [[], []]
+    await courier.poll(run.uid, "", 0.01)
+    assert courier._bells == {}
+
+
+async def test_a_poll_that_looks_while_another_wakes_misses_nothing(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = served.cluster.add_run()
+    courier, inbox = served.gateway.courier, served.gateway.inbox
+    looked, go_on = asyncio.Event(), asyncio.Event()
+    page, tasks = inbox.page, list[Any]()
+
+    async def late(uid: str, after: int) -> Any:
+        found = await page(uid, after)
+        if asyncio.current_task() in tasks and not looked.is_set():
+            looked.set()
+            await go_on.wait()
+        return found
+
+    monkeypatch.setattr(inbox, "page", late)
+    first = asyncio.create_task(courier.poll(run.uid, "0.0.0", 20))
+    await kit.until(lambda: run.uid in courier._bells)
+    second = asyncio.create_task(courier.poll(run.uid, "0.0.0", 20))
+    tasks.append(second)
+    await looked.wait()  # it found nothing, and has not begun to wait
+    served.cluster.intervene("i1", run, **ABORT)
+    assert [item.id for item in (await first).items] == ["i1"], "control: the other poll heard of it"
+    go_on.set()
+    assert [item.id for item in (await asyncio.wait_for(second, 5)).items] == ["i1"]
+
+
+async def test_an_intervention_that_is_gone_before_it_is_taken_in_leaves_nothing(served: Served) -> None:
+    run = served.cluster.add_run()
+    courier = served.gateway.courier
+    item = served.cluster.intervene("i1", run, **ABORT)
+    served.cluster.tell("gone", item)
+    served.cluster.intervene("i2", run, **ABORT)
+    await items(served, "", 1)
+    assert set(courier._items) == {"i2"}
+
+
 @pytest.mark.parametrize("cursor", ["garbage", "-1.0.0", "1", "1.2.3.4", "9" * 70, "١.0.0", "999.0.0"])
 async def test_a_cursor_that_makes_no_sense_starts_from_the_beginning(served: Served, cursor: str) -> None:
     run = served.cluster.add_run()
