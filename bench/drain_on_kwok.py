@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
-"""Draining 500 Runs on a node without a kubelet (M4), and the CPU a whole Run costs the operator (M2), beside raw Jobs.
+"""Draining 500 Runs on a node without a kubelet (M4), what a whole Run costs the operator (M2), and its memory (M5).
 
 KWOK plays the node: a pod there ends at once, with the last words of its containers (bench/kwok/stages.yaml). Measured
-are the operator, the Job controller and the API server. The floor is as many raw Jobs from a script, through the same
-controllers, to the same node. All of it is in namespaces and on a node of its own, which are removed afterwards.
+are the operator, the controllers, the scheduler and the API server. There are two floors, through the same controllers
+to the same node: as many raw Jobs from a script, and as many with a claim each, which a journal needs. The scheduler's
+own limit of calls (50 a second by default) binds first where there are claims. All of it is in namespaces and on a node
+of its own, which are removed afterwards.
 `go install sigs.k8s.io/kwok/cmd/kwok@v0.8.0`, then `.venv/bin/python bench/drain_on_kwok.py PATH_OF_KWOK [RUNS]`; it
 prints a line for each round and writes artifacts/bench/drain_on_kwok.json.
 """
@@ -32,6 +34,7 @@ from support.operator_process import GUILD, OperatorProcess, installed  # noqa: 
 NAME: Final = "kwok-bench"
 ANNOTATION: Final = "kwok.x-k8s.io/node"
 PARALLEL: Final = 50
+DRAIN_MAX_SECONDS: Final = 240.0
 
 
 def node() -> dict[str, Any]:
@@ -82,7 +85,7 @@ def storage(count: int) -> list[dict[str, Any]]:
         "kind": "StorageClass",
         "metadata": {"name": NAME},
         "provisioner": "kubernetes.io/no-provisioner",
-        "volumeBindingMode": "Immediate",
+        "volumeBindingMode": "WaitForFirstConsumer",  # Immediate would measure the scheduler's pauses between tries
     }
     volumes = [
         {
@@ -105,7 +108,7 @@ def storage(count: int) -> list[dict[str, Any]]:
 @contextlib.contextmanager
 def kwok(cluster: Cluster, binary: str, namespace: str, count: int) -> Iterator[None]:
     """KWOK, its node, volumes and steering, while the context is open."""
-    cluster.apply(node(), *steering(namespace), *storage(count))
+    cluster.apply(node(), *steering(namespace), *storage(2 * count))
     command = [binary, "--kubeconfig", str(cluster.kubeconfig), "--config", str(ROOT / "bench/kwok/stages.yaml"),
                f"--manage-nodes-with-annotation-selector={ANNOTATION}=fake"]  # fmt: skip
     process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -129,48 +132,88 @@ def run_body(number: int, namespace: str) -> dict[str, Any]:
     }
 
 
-def job_body(number: int, namespace: str) -> dict[str, Any]:
+def claim_body(number: int, namespace: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "metadata": {"name": f"raw-{number}", "namespace": namespace},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": NAME,
+            "resources": {"requests": {"storage": "16Mi"}},
+        },
+    }
+
+
+def job_body(number: int, namespace: str, *, claim: bool = False) -> dict[str, Any]:
     secure = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}, "runAsNonRoot": True,
               "runAsUser": 10_002, "seccompProfile": {"type": "RuntimeDefault"}}  # fmt: skip
-    container = {"name": "executor", "image": "i", "securityContext": secure}
-    pod = {"restartPolicy": "Never", "containers": [container]}
+    container: dict[str, Any] = {"name": "executor", "image": "i", "securityContext": secure}
+    pod: dict[str, Any] = {"restartPolicy": "Never", "containers": [container]}
+    if claim:
+        container["volumeMounts"] = [{"name": "journal", "mountPath": "/journal"}]
+        pod["volumes"] = [{"name": "journal", "persistentVolumeClaim": {"claimName": f"raw-{number}"}}]
     template = {"metadata": {"labels": {"bench": NAME}}, "spec": pod}
     return {
         "apiVersion": "batch/v1",
         "kind": "Job",
-        "metadata": {"name": f"raw-{number}", "namespace": namespace},
+        "metadata": {"name": f"raw-{number}{'-with-claim' if claim else ''}", "namespace": namespace},
         "spec": {"backoffLimit": 0, "template": template},
     }
 
 
-async def drained(kube: Kube, path: str, bodies: list[dict[str, Any]], condition: str) -> float:
-    """Seconds from the first creation until every object has its condition."""
-    begin, places = time.monotonic(), asyncio.Semaphore(PARALLEL)
+async def create_all(kube: Kube, path: str, bodies: list[dict[str, Any]]) -> None:
+    places = asyncio.Semaphore(PARALLEL)
 
     async def create(body: dict[str, Any]) -> None:
         async with places:
             await kube.call("POST", path, body)
 
     await asyncio.gather(*(create(body) for body in bodies))
-    async with asyncio.timeout(900):
-        while await done(kube, path, condition) < len(bodies):  # noqa: ASYNC110  a list tells what a watch would cost
-            await asyncio.sleep(1)
+
+
+async def drained(kube: Kube, path: str, bodies: list[dict[str, Any]], condition: str) -> float:
+    """Seconds from the first creation until every object has its condition. Raises TimeoutError with how many have."""
+    begin, names, there = time.monotonic(), {body["metadata"]["name"] for body in bodies}, 0
+    await create_all(kube, path, bodies)
+    while (there := await done(kube, path, names, condition)) < len(bodies):  # a list tells what a watch would cost
+        if time.monotonic() - begin > DRAIN_MAX_SECONDS:
+            raise TimeoutError(f"{there} of {len(bodies)} are {condition} after {DRAIN_MAX_SECONDS} s: {path}")
+        await asyncio.sleep(1)
     return time.monotonic() - begin
 
 
-async def done(kube: Kube, path: str, condition: str) -> int:
+async def done(kube: Kube, path: str, names: set[str], condition: str) -> int:
     items, _ = await list_all(kube, path, {})
-    states = (item.get("status", {}).get("conditions", []) for item in items)
+    states = (item.get("status", {}).get("conditions", []) for item in items if item["metadata"]["name"] in names)
     return sum(any(each["type"] == condition and each["status"] == "True" for each in found) for found in states)
+
+
+async def floors(kube: Kube, namespace: str, count: int) -> tuple[float, float]:
+    """Seconds for as many raw Jobs, and for as many with a claim each."""
+    jobs = f"/apis/batch/v1/namespaces/{namespace}/jobs"
+    claims = f"/api/v1/namespaces/{namespace}/persistentvolumeclaims"
+    bare = [job_body(number, namespace) for number in range(count)]
+    raw = await drained(kube, jobs, bare, "Complete")
+    begin = time.monotonic()
+    await create_all(kube, claims, [claim_body(number, namespace) for number in range(count)])
+    asked = time.monotonic() - begin
+    kept = [job_body(number, namespace, claim=True) for number in range(count)]
+    return raw, asked + await drained(kube, jobs, kept, "Complete")
+
+
+def resident_mib(pid: int) -> float:
+    """Resident memory of a process."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / (1024 * 1024)
 
 
 async def measured(operator: OperatorProcess, count: int) -> dict[str, float]:
     kube, ours = administrator(operator.cluster.kubeconfig), operator.process.pid if operator.process else 0
     runs = f"/apis/guildhall.dev/v1alpha1/namespaces/{operator.runs}/runs"
-    jobs = f"/apis/batch/v1/namespaces/{operator.runs}/jobs"
     try:
-        raw = await drained(kube, jobs, [job_body(number, operator.runs) for number in range(count)], "Complete")
-        before = cpu_seconds(ours)
+        raw, kept = await floors(kube, operator.runs, count)
+        before, small = cpu_seconds(ours), resident_mib(ours)
         whole = await drained(kube, runs, [run_body(number, operator.runs) for number in range(count)], "Succeeded")
         await asyncio.sleep(5)
         used = cpu_seconds(ours) - before
@@ -180,8 +223,12 @@ async def measured(operator: OperatorProcess, count: int) -> dict[str, float]:
         "runs": count,
         "runsPerSecond": round(count / whole, 2),
         "rawJobsPerSecond": round(count / raw, 2),
+        "rawJobsWithClaimPerSecond": round(count / kept, 2),
         "ratio": round(raw / whole, 2),
+        "ratioWithClaim": round(kept / whole, 2),
         "operatorCpuMillisecondsPerRun": round(used / count * 1_000, 2),
+        "operatorResidentMiBBefore": round(small, 1),
+        "operatorResidentMiB": round(resident_mib(ours), 1),
         "loadAverage": round(os.getloadavg()[0], 2),
     }
 
