@@ -13,7 +13,7 @@ from guildhall_contracts.base import OpId, one_line
 from guildhall_contracts.canonical import arguments_hash
 from guildhall_contracts.events import ApprovalDecided, ApprovalRequested, Outcome
 
-from guildhall_executor import moments
+from guildhall_executor import closing, moments
 from guildhall_executor.draft import Draft
 from guildhall_executor.effects import AskApproval, Withdraw
 from guildhall_executor.inputs import Decided
@@ -114,6 +114,7 @@ def take_decision(
 def expire(draft: Draft, invocation: RoleRun, asked: OpenCall) -> ToolResult:
     """Nobody decided in time."""
     _decided(draft, invocation, asked, "expired")
+    void(draft, asked)  # by the gateway's clock it may be open a while longer
     said = f"nobody approved this call of '{asked.call.name}' in time, so it was not made; silence is no consent."
     return failed("tool_denied", said)
 
@@ -121,13 +122,19 @@ def expire(draft: Draft, invocation: RoleRun, asked: OpenCall) -> ToolResult:
 def cannot_ask(draft: Draft, invocation: RoleRun, asked: OpenCall, why: str) -> ToolResult:
     """The gateway did not take the request."""
     _decided(draft, invocation, asked, "withdrawn")
+    void(draft, asked)
     return failed("tool_denied", f"no person could be asked to approve '{asked.call.name}': {why[:500]}")
 
 
 def withdraw(draft: Draft, invocation: RoleRun, asked: OpenCall) -> None:
     """The call is not wanted any more; people are asked about it no longer."""
     _decided(draft, invocation, asked, "withdrawn")
-    draft.do(Withdraw(asked.op, asked.approval, "approvals"))
+    void(draft, asked)
+
+
+def void(draft: Draft, asked: OpenCall) -> None:
+    """Has the gateway close the approval: a yes to it, given or not, is for nothing."""
+    closing.close(draft, Withdraw(asked.op, asked.approval, "approvals"))
 
 
 def put_again(draft: Draft, invocation: RoleRun, asked: OpenCall, arguments: Arguments, person: PersonWait) -> None:

@@ -8,9 +8,11 @@ from guildhall_contracts.approvals import ApprovalRequest
 from guildhall_contracts.errors import ErrorInfo
 
 from guildhall_executor.mailbox import RETRY_FIRST_SECONDS
+from guildhall_executor.retry import pause_after
 from guildhall_executor.tools.result import ToolResult, failed
 
 CONSUME_WAIT_MAX_SECONDS: Final = 60.0  # a gateway that is restarted takes away no person's yes
+LET_GO_SECONDS: Final = 2.0
 CONSUME_PAUSE_MAX_SECONDS: Final = 4.0
 
 
@@ -22,9 +24,16 @@ async def until_taken(ask: Callable[[], Awaitable[ErrorInfo | None]], retry_max_
     """Asks again, more and more slowly, while the gateway cannot be reached; the error when it will not take it."""
     pause = RETRY_FIRST_SECONDS
     while (failure := await ask()) is not None and failure.retryable:
-        await asyncio.sleep(pause)
+        await asyncio.sleep(pause_after(failure, pause, retry_max_seconds))
         pause = min(pause * 2, retry_max_seconds)
     return failure
+
+
+async def let_go(asking: "asyncio.Task[None] | None") -> None:
+    """Ends a task that asks, once what it has under way has arrived or failed, and in bounded time."""
+    if asking is not None and not asking.done():
+        await asyncio.wait([asking], timeout=LET_GO_SECONDS)
+        asking.cancel()
 
 
 async def use_up(gateway: Consumes, request: ApprovalRequest) -> ToolResult | None:
@@ -35,9 +44,10 @@ async def use_up(gateway: Consumes, request: ApprovalRequest) -> ToolResult | No
     loop = asyncio.get_running_loop()
     end, pause = loop.time() + CONSUME_WAIT_MAX_SECONDS, RETRY_FIRST_SECONDS
     while (failure := await gateway.consume(request)) is not None:
-        if not failure.retryable or loop.time() + pause > end:
+        wait = pause_after(failure, pause, CONSUME_WAIT_MAX_SECONDS)
+        if not failure.retryable or loop.time() + wait > end:
             break
-        await asyncio.sleep(pause)
+        await asyncio.sleep(wait)
         pause = min(pause * 2, CONSUME_PAUSE_MAX_SECONDS)
     if failure is None:
         return None

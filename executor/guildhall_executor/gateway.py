@@ -205,7 +205,7 @@ class Gateway:
         self, method: str, target: str, data: Body, max_bytes: int, patience_seconds: float
     ) -> bytes | ErrorInfo:
         outcome = await self._try_plain(method, target, data, max_bytes, patience_seconds)
-        return outcome.error if isinstance(outcome, Failure) else outcome
+        return retry.told(outcome) if isinstance(outcome, Failure) else outcome
 
     async def _try_plain(
         self, method: str, target: str, data: Body, max_bytes: int, patience_seconds: float
@@ -222,7 +222,7 @@ class Gateway:
         except (HttpFault, TimeoutError) as error:
             path = target.partition("?")[0]
             return unavailable(f"the gateway does not answer {path} ({type(error).__name__})")
-        return body if 200 <= answer.status < 300 else refusal(answer.status, body)
+        return body if 200 <= answer.status < 300 else refusal(answer.status, body, answer.retry_after_seconds)
 
 
 def _hosts_text(path: Path) -> str:

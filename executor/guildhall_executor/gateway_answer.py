@@ -6,6 +6,7 @@ Every outcome is a value: a reply, or a Failure that says whether asking again c
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
 from typing import Final
 
 from guildhall_contracts import limits
@@ -57,9 +58,11 @@ def read_line(line: bytes, call_id: str, on_text: Callable[[str], None]) -> Mode
 def refusal(status: int, body: bytes, wait_seconds: float | None = None) -> Failure:
     """An answer other than 2xx: the gateway's own words when they are sound, else what the status means."""
     try:
-        return retry.from_gateway(GatewayError.model_validate_json(body))
+        said = retry.from_gateway(GatewayError.model_validate_json(body))
     except ValidationError:
         pass
+    else:
+        return said if said.retry_after_seconds is not None else replace(said, retry_after_seconds=wait_seconds)
     if status in (408, 425, 429) or status >= 500:
         return unavailable(f"the gateway answered {status}", wait_seconds)
     return Failure(error_info("internal", f"the gateway refused the call with status {status} and no reason"))

@@ -8,6 +8,7 @@ from guildhall_contracts.errors import ErrorInfo
 from guildhall_contracts.model_api import MailboxItem, MailboxPage
 
 from guildhall_executor.inputs import Answered, AnyInput, Decided, Interrupted
+from guildhall_executor.retry import pause_after
 
 RETRY_FIRST_SECONDS: Final = 0.5
 
@@ -51,7 +52,7 @@ async def follow(
         waited = wait_seconds()
         page = await gateway.mailbox(cursor, waited)
         if isinstance(page, ErrorInfo):
-            await asyncio.sleep(pause)
+            await asyncio.sleep(pause_after(page, pause, retry_max_seconds))
             pause = min(pause * 2, retry_max_seconds)
             continue
         same = page.cursor == cursor and not page.items

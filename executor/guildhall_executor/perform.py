@@ -148,8 +148,7 @@ class Performer:
                 ask = partial(self._gateway.ask_approval, effect.request)
                 self._begin(effect.op, partial(self._put, effect.op, ask))
             case Withdraw():
-                self._cancel(effect.op)
-                self._aside(partial(self._withdraw, effect))
+                self._aside(partial(self._withdraw, effect, self._running.get(effect.op)))
             case StopWork(op=op):
                 for running in [op] if op is not None else list(self._running):
                     self._cancel(running)
@@ -223,9 +222,11 @@ class Performer:
         if failure is not None:
             self.put(AskFailed(op=op, error=failure))
 
-    async def _withdraw(self, over: Withdraw) -> None:
-        """Once and no more: what stays open at the gateway ends there by its own time."""
-        await self._gateway.withdraw(over.what, over.id)
+    async def _withdraw(self, over: Withdraw, asking: asyncio.Task[None] | None) -> None:
+        """Until the gateway has taken it; after what is being asked there, so that this is the last word."""
+        await asks.let_go(asking)
+        withdraw = partial(self._gateway.withdraw, over.what, over.id)
+        await asks.until_taken(withdraw, self._patience.mailbox_retry_max_seconds)
 
     async def _take_last_look(self) -> None:
         """The final change set; whatever comes of it, the Run goes on to its end."""

@@ -9,7 +9,7 @@ from guildhall_contracts.base import OpId, one_line
 from guildhall_contracts.events import Outcome, QuestionAnswered, QuestionAsked
 from guildhall_contracts.model_api import AskedItem
 
-from guildhall_executor import moments
+from guildhall_executor import closing, moments
 from guildhall_executor.draft import Draft
 from guildhall_executor.effects import AskPerson, Withdraw
 from guildhall_executor.emit import event_text
@@ -19,7 +19,6 @@ from guildhall_executor.tools.arguments import BadArguments, check
 from guildhall_executor.tools.ask_human import AskHuman
 from guildhall_executor.tools.result import ToolResult, block, failed
 
-CLOSED_REMEMBERED_MAX_COUNT = 16
 _SILENCE = (
     "nobody answered in time. That is no consent to anything: decide what you can within what you were asked to do, "
     "leave the rest, and say in your result what you could not ask."
@@ -124,15 +123,8 @@ def unanswered(draft: Draft, op: OpId, role: str, outcome: Outcome) -> None:
 
 
 def withdraw(draft: Draft, op: OpId) -> None:
-    """Has the gateway close the question; should it not hear of it now, the next attempt says it again."""
-    draft.change(closed=(*draft.state.closed, op)[-CLOSED_REMEMBERED_MAX_COUNT:])
-    draft.do(Withdraw(op, id_of(op)))
-
-
-def say_closed(draft: Draft) -> None:
-    """Tells the gateway once more which questions are over."""
-    for op in draft.state.closed:
-        draft.do(Withdraw(op, id_of(op)))
+    """Has the gateway close the question."""
+    closing.close(draft, Withdraw(op, id_of(op)))
 
 
 def put_again(draft: Draft, invocation: RoleRun, asked: OpenCall, person: PersonWait) -> None:

@@ -72,6 +72,8 @@ def cancelled(draft: Draft, invocation: RoleRun, asked: OpenCall) -> None:
         )
     elif asked.stage == "approving":
         approvals.withdraw(draft, invocation, asked)
+    elif asked.stage == "approved":
+        approvals.void(draft, asked)
     elif asked.stage == "asking":
         questions.cancel(draft, invocation, asked)
 

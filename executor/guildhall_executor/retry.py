@@ -13,6 +13,8 @@ from guildhall_contracts.model_api import STALLED, GatewayError
 TRIES_MAX_COUNT: Final = 6
 STALLS_MAX_COUNT: Final = 2
 BACKOFF_MAX_SECONDS: Final = 30.0
+WAIT_DETAIL: Final = "retryAfterSeconds"
+DETAILS_MAX_COUNT: Final = 8  # of an ErrorInfo
 JITTER_SHARE: Final = 0.25  # on top of a time that was asked for; where none was, up to as much again
 
 
@@ -85,6 +87,23 @@ def decide(failure: Failure, tally: Tally, pace: Pace, now: float) -> Wait | Giv
 
 def _final(error: ErrorInfo, message: str) -> ErrorInfo:
     return error_info(error.kind, message, retryable=False, detail=error.detail)
+
+
+def told(failure: Failure) -> ErrorInfo:
+    """The error of a failure, with the time it asks to wait, for callers that go at a pace of their own."""
+    if failure.retry_after_seconds is None or len(failure.error.detail) >= DETAILS_MAX_COUNT:
+        return failure.error
+    detail = failure.error.detail | {WAIT_DETAIL: f"{failure.retry_after_seconds:.3f}"}
+    return failure.error.model_copy(update={"detail": detail})
+
+
+def pause_after(error: ErrorInfo, pause_seconds: float, longest_seconds: float) -> float:
+    """One's own pause, or the longer one that was asked for, as far as one waits at all."""
+    try:
+        asked = float(error.detail.get(WAIT_DETAIL, "0"))
+    except ValueError:
+        return pause_seconds
+    return max(pause_seconds, min(asked, longest_seconds)) if asked > 0 else pause_seconds
 
 
 def from_gateway(failure: GatewayError) -> Failure:

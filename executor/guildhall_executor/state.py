@@ -14,6 +14,7 @@ from guildhall_contracts.events import PlanItem
 from guildhall_contracts.model_api import ToolCall
 from guildhall_contracts.policy import CallContext, ToolPolicy, may_execute, needs_approval
 
+from guildhall_executor.effects import Withdraw
 from guildhall_executor.messages import Message
 from guildhall_executor.rights import Ceiling, Toolset
 from guildhall_executor.roster import Roster
@@ -162,7 +163,7 @@ class State:
     inquiries: tuple[Inquiry, ...] = ()
     stop: Stop | None = None
     raises: int = 0  # how often a person let the Run go on past its budget
-    closed: tuple[str, ...] = ()  # the last questions that are over, for the gateway to hear of it again
+    closed: tuple[Withdraw, ...] = ()  # the last questions and approvals that are over, to be said again
     ending: Ending | None = None
     plan: tuple[PlanItem, ...] = ()
     steps: int = 0

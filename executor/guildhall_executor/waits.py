@@ -1,6 +1,6 @@
 """What ends a wait for a person, once: an answer, a decision, time, or that nobody could be asked."""
 
-from guildhall_executor import approvals, calls, inquiries, moments, questions, stops
+from guildhall_executor import approvals, calls, closing, inquiries, moments, questions, stops
 from guildhall_executor.draft import Draft
 from guildhall_executor.inputs import Answered, AskFailed, Decided
 from guildhall_executor.state import OpenCall, PersonWait, RoleRun
@@ -78,7 +78,7 @@ def take_up(draft: Draft) -> None:
     """A later attempt: what is open is put to people again, with the time that is left."""
     stops.take_up(draft)
     inquiries.take_up(draft)
-    questions.say_closed(draft)
+    closing.say_again(draft)
     for invocation, asked, person in tuple(draft.state.for_people()):
         left = moments.taken_up(person, draft.at.ts, draft.at.elapsed_milliseconds)
         draft.change_call(invocation.op, asked.id, person=left)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guildhall_contracts.errors import ErrorInfo
+from guildhall_contracts.errors import ErrorInfo, error_info
 from guildhall_contracts.model_api import ModelReply
-from guildhall_executor import prompt
+from guildhall_executor import prompt, retry
 from guildhall_executor.effects import CallModel
 from guildhall_executor.gateway import Gateway
 from guildhall_executor.gateway_answer import lines_of
@@ -363,6 +363,28 @@ def test_a_wait_in_the_head_of_an_answer_without_words(tmp_path: Path, header: s
         reply = talk.ask(tmp_path / "x", gateway)
     assert isinstance(reply, ModelReply)
     assert (talk.retries[0][1] >= 1.0) is waited
+
+
+@pytest.mark.parametrize("words", [True, False], ids=["with words", "without"])
+async def test_a_wait_asked_for_by_any_address_is_heard(tmp_path: Path, words: bool) -> None:
+    said = failure("llm_unavailable", "busy", retryable=True, status=503).pieces if words else []
+    busy = Answer(503, said, headers={"Retry-After": "7"})
+    with serving() as fake:
+        fake.mailbox_answer = busy
+        gateway = Gateway(fake.url, places(tmp_path / "x", snapshot(url=fake.url)), Patience())
+        page = await gateway.mailbox("", 0)
+        gateway.close()
+        await asyncio.sleep(0)
+    assert isinstance(page, ErrorInfo)
+    assert page.retryable
+    assert retry.pause_after(page, 0.5, 10) == 7
+    assert retry.pause_after(page, 0.5, 3) == 3
+    assert retry.pause_after(page, 8, 10) == 8
+
+
+def test_a_full_detail_gains_nothing() -> None:
+    full = error_info("llm_unavailable", "x", detail={f"k{n}": "v" for n in range(8)})
+    assert retry.told(retry.Failure(full, 3.0)) == full
 
 
 @settings(max_examples=25, deadline=None)

@@ -8,6 +8,7 @@ from guildhall_contracts import limits
 from guildhall_contracts.canonical import arguments_hash
 from guildhall_contracts.errors import error_info
 from guildhall_contracts.model_api import AssistantMessage, ToolMessage, UserMessage
+from guildhall_executor import closing
 from guildhall_executor.effects import AskApproval, AskPerson, CallModel, Emit, RunTool, StopWork, Withdraw
 from guildhall_executor.inputs import Answered, AskFailed, Decided, Resumed, Tick
 from support.executor_loop import Story, call
@@ -218,6 +219,36 @@ def test_anything_but_a_yes_to_these_arguments_is_a_refusal(how: str) -> None:
     assert story.messages_of("worker")[-1].is_error  # type: ignore[union-attr]
     decide(story, "approve", "d2")
     assert story.tools_run == []
+
+
+@pytest.mark.parametrize("how", ["expired", "role ended", "approved, role ended"])
+def test_an_approval_nobody_waits_for_is_closed_and_a_later_attempt_says_it_again(how: str) -> None:
+    story = worker(call("run_shell", SHELL, "1"), call("run_shell", SHELL, "2"))
+    asked = story.of("approval.requested")
+    if how == "expired":
+        story.seconds = limits.APPROVAL_EXPIRES_SECONDS + 5
+        story.put(Tick())
+    else:
+        if how.startswith("approved"):
+            decide(story, "approve", "d2", 1)  # its turn does not come: the first call still waits
+        story.interrupt("abort")
+    over = [effect.id for effect in done(story, Withdraw) if effect.what == "approvals"]
+    assert over == [event.approval_id for event in asked]
+    if how == "expired":  # the gateway itself closes what an ended Run left
+        story.put(Resumed(), attempt=2)
+        assert [effect.id for effect in done(story, Withdraw) if effect.what == "approvals"] == over * 2
+
+
+def test_what_a_later_attempt_says_again_is_bounded() -> None:
+    story = asker()
+    for turn in range(3):
+        story.reply("", *(call("ask_human", ASK, f"q{turn}-{n}") for n in range(30)))
+        for asked in story.of("question.asked")[-30:]:
+            answer(story, "x", f"i{asked.seq}", asked.question_id)
+    before = len(done(story, Withdraw))
+    assert before == 90
+    story.put(Resumed(), attempt=2)
+    assert len(done(story, Withdraw)) == before + closing.REMEMBERED_MAX_COUNT
 
 
 def test_two_calls_of_one_reply_and_of_two_roles_are_asked_about_each_for_itself() -> None:

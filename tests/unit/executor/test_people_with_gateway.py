@@ -29,6 +29,32 @@ async def test_a_question_is_open_at_the_gateway_until_it_is_answered(tmp_path: 
     assert got.of("question.answered")[0].author == "ann"
 
 
+async def test_what_is_over_is_said_until_the_gateway_has_taken_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The gateway's storage is away for the first three times."""
+    turns = {"coder": [turn(tool("ask_human", question="One?")), turn(tool("ask_human", question="Two?")), finish()]}
+    async with scene(tmp_path, [role("coder", ["ask_human"])], turns) as here:
+        questions = here.served.gateway.questions
+        withdraw, told = questions.withdraw, list[str]()
+
+        async def late(run: str, question: str) -> bool:
+            told.append(question)
+            if len(told) < 4:
+                raise OSError("away")
+            return await withdraw(run, question)
+
+        monkeypatch.setattr(questions, "withdraw", late)
+        first = await here.event("question.asked")
+        here.answer("i1", first, "yes")
+        second = await here.event("question.asked", 2)
+        await kit.until(lambda: len(told) >= 4, 20)
+        assert told[:4] == [first["questionId"]] * 4
+        here.answer("i22", second, "yes")
+        got = await here.outcome()
+    assert got.message.outcome == "succeeded", got.message
+
+
 async def test_a_yes_is_used_up_where_the_tool_runs_and_a_no_is_read(tmp_path: Path) -> None:
     two = [tool("run_shell", command="echo one > one"), tool("run_shell", command="echo two > two")]
     turns = {"asked": [turn(*two), finish(toolResults=[{"contains": "exit code 0"}, {"contains": "tool_denied"}])]}
