@@ -15,7 +15,7 @@ from guildhall_contracts.snapshot import FETCH_LABEL
 from guildhall_operator import names
 from guildhall_operator.admit import Refusal, may_go_on, parse_spec
 from guildhall_operator.decision import Decision
-from guildhall_operator.follow import LOST_JOB_SECONDS, SHOWN_AFTER_SECONDS, end_pod
+from guildhall_operator.follow import LOST_JOB_SECONDS, end_pod
 from guildhall_operator.manifests.fetch import CONTAINER
 from guildhall_operator.outcome import Outcome, died, vanished
 from guildhall_operator.records import PodRecord, mapping
@@ -110,7 +110,7 @@ def _stalled(decision: Decision, pod: PodRecord | None, found: Stall) -> None:
         _fail(decision, pod, Outcome("False", found.reason, found.message, retry=found.retry))
     elif found.queued:
         decision.hold(found.reason, found.message)
-    elif decision.waited(f"shown/{found.reason}", SHOWN_AFTER_SECONDS):
+    elif decision.waited(f"shown/{found.reason}", found.shown_seconds):
         decision.draft.set("Running", "False", found.reason, found.message)
 
 

@@ -19,7 +19,6 @@ COALESCE_SECONDS: Final = 2.0  # prepare's proof and the executor's start are on
 CANARY_SLACK_SECONDS: Final = 10.0
 LOST_JOB_SECONDS: Final = 5.0
 VERDICT_SECONDS: Final = 5.0  # a pod may be gone before the Job says that it was evicted
-SHOWN_AFTER_SECONDS: Final = 2.0  # what fails once and then works costs no write
 
 
 def current_pod(decision: Decision) -> PodRecord | None:
@@ -131,7 +130,7 @@ def _stalled(decision: Decision, pod: PodRecord | None, found: Stall) -> None:
         give_up(decision, pod, Outcome("False", found.reason, found.message, retry=found.retry))
     elif found.queued:
         decision.hold(found.reason, found.message)
-    elif not decision.waited(f"shown/{found.reason}", SHOWN_AFTER_SECONDS):
+    elif not decision.waited(f"shown/{found.reason}", found.shown_seconds):
         return
     else:
         _no_longer_queued(decision)

@@ -7,23 +7,29 @@ from typing import Final
 from guildhall_contracts.conditions import Reason
 
 from guildhall_operator.config import Waits
+from guildhall_operator.missing import missing
 from guildhall_operator.records import ContainerRecord, EventRecord, JobRecord, PodRecord
 
 _PULL: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable"})
 _PULL_NEVER: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
 _CANNOT_RUN: Final = frozenset({"CreateContainerError", "RunContainerError", "CrashLoopBackOff"})
+SHOWN_AFTER_SECONDS: Final = 2.0  # what fails once and then works costs no write
 _MOUNT_EVENTS: Final = frozenset({"FailedMount", "FailedAttachVolume"})
 
 
 @dataclass(frozen=True, slots=True)
 class Stall:
-    """Something a pod waits for, at most `seconds` (None: as long as it takes). `queued`: it waits for room."""
+    """Something a pod waits for, at most `seconds` (None: as long as it takes). `queued`: it waits for room.
+
+    `shown_seconds`: after how long people are told; what may pass by itself is not told at once.
+    """
 
     reason: Reason
     message: str
     seconds: int | None
     retry: bool = False
     queued: bool = False
+    shown_seconds: float = SHOWN_AFTER_SECONDS
 
 
 def _refused(events: Iterable[EventRecord], waits: Waits) -> Stall | None:
@@ -45,7 +51,14 @@ def _cannot_run(name: str, container: ContainerRecord, waits: Waits) -> Stall:
     return Stall(reason, f"{name}: {container.message or container.reason}", waits.mount_seconds)
 
 
-def _waiting(name: str, container: ContainerRecord, waits: Waits) -> Stall | None:
+def _mount(said: str, pod: PodRecord, waits: Waits) -> Stall:
+    """Something is not mounted; where an object is not there, nothing but a person helps, and is told at once."""
+    words = missing(said, pod.namespace, pod.run)
+    return Stall("MountFailed", words or said, waits.mount_seconds, shown_seconds=0 if words else SHOWN_AFTER_SECONDS)
+
+
+def _waiting(name: str, pod: PodRecord, waits: Waits) -> Stall | None:
+    container = pod.container(name)
     if container.state != "waiting":
         return None
     found: Stall | None = None
@@ -55,10 +68,22 @@ def _waiting(name: str, container: ContainerRecord, waits: Waits) -> Stall | Non
         what = f"{name}: {_image_of(container, name)}; correct the image or give the node access to it"
         found = Stall("ImagePullFailed", what, waits.image_pull_seconds, retry=True)
     elif container.reason == "CreateContainerConfigError":
-        found = Stall("MountFailed", f"{name}: {container.message}", waits.mount_seconds)
+        found = _mount(f"{name}: {container.message}", pod, waits)
     elif container.reason in _CANNOT_RUN:
         found = _cannot_run(name, container, waits)
     return found
+
+
+def _without_pod(job: JobRecord, events: Iterable[EventRecord], waits: Waits) -> Stall | None:
+    if job.suspended:
+        return Stall("Suspended", "the Job is suspended; its queue has not admitted it yet", None, queued=True)
+    return _refused(events, waits)
+
+
+def _without_node(pod: PodRecord, waits: Waits) -> Stall:
+    if missing(pod.unschedulable, pod.namespace, pod.run):
+        return _mount(pod.unschedulable, pod, waits)
+    return Stall("Unschedulable", pod.unschedulable, waits.unschedulable_seconds, queued=True)
 
 
 def stall(
@@ -66,16 +91,14 @@ def stall(
 ) -> Stall | None:
     """What the attempt waits for now; None where it gets on, or has begun."""
     if pod is None:
-        if job is not None and job.suspended:
-            return Stall("Suspended", "the Job is suspended; its queue has not admitted it yet", None, queued=True)
-        return _refused(events.get(job.uid, ()), waits) if job is not None else None
+        return _without_pod(job, events.get(job.uid, ()), waits) if job is not None else None
     if pod.unschedulable and not pod.node:
-        return Stall("Unschedulable", pod.unschedulable, waits.unschedulable_seconds, queued=True)
+        return _without_node(pod, waits)
     for name in ("fetch", "publish", "prepare", "workshop", "executor"):
-        found = _waiting(name, pod.container(name), waits)
+        found = _waiting(name, pod, waits)
         if found is not None:
             return found
     if pod.mounted or pod.container("prepare").state != "waiting":
         return None
     failed = next((event for event in events.get(pod.uid, ()) if event.reason in _MOUNT_EVENTS), None)
-    return Stall("MountFailed", failed.message, waits.mount_seconds) if failed else None
+    return _mount(failed.message, pod, waits) if failed else None

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from guildhall_operator.missing import SUMMARY
 from guildhall_operator.records import (
     ClaimRecord,
     EventRecord,
@@ -130,8 +131,9 @@ class Store(Runs):
 
     def put_event(self, raw: Json) -> set[RunKey]:
         record = event_record(raw)
-        if record is None or self._events.get(record.about, {}).get(record.reason) == record:
-            return set()
+        known = self._events.get(record.about, {}).get(record.reason) if record is not None else None
+        if record is None or known == record or (known is not None and record.message.startswith(SUMMARY)):
+            return set()  # a summary tells less than what it sums up
         while len(self._events) >= EVENTS_MAX_COUNT:
             self._events.pop(next(iter(self._events)))
         self._events.setdefault(record.about, {})[record.reason] = record

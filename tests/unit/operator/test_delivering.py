@@ -238,7 +238,7 @@ def test_a_deadline_and_a_missing_secret_end_it() -> None:
     given_up = look(view, run_pod(), waiting, jobs=publish_job_of(), waits=waits)
     assert [act.name for act in given_up.end_pods] == ["publish-pod-1"]
     assert settled(given_up)[:2] == ("False", "DeliveryFailed")
-    assert 'secret "writes" not found' in settled(given_up)[2]
+    assert "there is no Secret 'writes'" in settled(given_up)[2]
 
 
 def test_a_deleted_job_is_no_branch() -> None:

@@ -263,7 +263,7 @@ def test_a_secret_that_is_not_there_is_named() -> None:
     )
     done = seen(view, stuck, events=events, waits={"stall/MountFailed": 61.0})
     assert kit.verdict(done) == ("False", "MountFailed")
-    assert 'secret "key" not found' in kit.condition(done, "Succeeded")["message"]
+    assert "there is no Secret 'key' in namespace 'team-a'; create it" in kit.condition(done, "Succeeded")["message"]
 
 
 def test_a_job_that_is_gone_ends_the_run_after_a_moment() -> None:

@@ -193,7 +193,7 @@ STALLS: list[tuple[str, PodRecord, dict[str, Any], str, float]] = [
     (
         "volume",
         kit.starting(),
-        {"events": kit.warning(kit.POD_UID, "FailedMount", 'configmap "x" not found')},
+        {"events": kit.warning(kit.POD_UID, "FailedMount", "timed out waiting for the condition")},
         "MountFailed",
         60,
     ),

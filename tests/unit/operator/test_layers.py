@@ -20,6 +20,7 @@ PURE = [
         "follow",
         "guilds",
         "isolation",
+        "missing",
         "names",
         "outcome",
     ),
