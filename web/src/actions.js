@@ -12,3 +12,4 @@ export * from "./actions/people.js";
 export * from "./actions/history.js";
 export * from "./actions/compose.js";
 export * from "./actions/keys.js";
+export * from "./actions/notify.js";

@@ -36,6 +36,8 @@ export function readSummary(value) {
     endedAt: optional(run.endedAt, 40),
     usage: readUsage(run.usage),
     changes: { files: numberOr(recordOf(run.changes).files) },
+    delivered: string(run.delivered, 80),
+    branch: string(run.branch, 260),
     awaiting: number(run.awaiting),
     live: run.live !== false,
     private: run.private === true,

@@ -16,6 +16,7 @@ import {
 import { Every, HashChanges, Keys, setTheme, Wide } from "./effects.js";
 import { createMarkdownStore } from "./markdown-render.js";
 import { sanitize } from "./markdown.js";
+import { notifyState } from "./notify.js";
 import { initialState, isOver } from "./state.js";
 import { RunStream } from "./stream.js";
 import { parseInertBody, startMarkdownWorker } from "./trusted-types.js";
@@ -77,6 +78,7 @@ const state = initialState({
   hash: location.hash,
   theme,
   nowMs: Date.now(),
+  notify: notifyState(),
   wide: matchMedia("(min-width: 761px)").matches,
 });
 app({

@@ -5,12 +5,13 @@ import { guildModel, newModel } from "./model.js";
 import { listOf } from "./safe.js";
 import { parseRoute } from "./router.js";
 
-/** The state before anything has arrived. `env` gives {hash, theme, nowMs, wide}. Pure. */
+/** The state before anything has arrived. `env` gives {hash, theme, nowMs, wide, notify}. Pure. */
 export function initialState(env) {
   return {
     route: parseRoute(env.hash),
     nowMs: env.nowMs,
     theme: env.theme,
+    notify: env.notify ?? { on: false, permission: "unsupported" },
     wide: env.wide,
     session: { status: "unknown", user: "", error: "", busy: false },
     config: null,

@@ -8,6 +8,7 @@ import { modelFromWire } from "../model.js";
 import { recordOf, stringOf } from "../safe.js";
 import { isOver, needingHelp } from "../state.js";
 import { changesEffects } from "./changes.js";
+import { noticeEffects } from "./notify.js";
 import { LoadEventPages, PAGE_EVENTS, rowsWith } from "./events.js";
 import { opEffects } from "./inspect.js";
 import { LoadAsks, peopleHeard } from "./people.js";
@@ -97,7 +98,7 @@ export function SummaryArrived(state, value) {
   const ledger = newerLedger(state.run.ledger, summary.usage);
   const asking = summary.awaiting !== (state.run.summary?.awaiting ?? 0) ? [later(0, LoadAsks)] : [];
   const next = { ...state, run: { ...state.run, summary, ledger }, runs: withSummary(state.runs, summary) };
-  return [next, badgeOf(next), ...asking];
+  return [next, badgeOf(next), ...noticeEffects(state, next), ...asking];
 }
 
 // The stream is fresher than the list that is asked for every few seconds: the counts in the bar follow it.

@@ -7,6 +7,7 @@ import { emptyForm } from "../state.js";
 import { historyEffects } from "./history.js";
 import { freshRun } from "./route.js";
 import { badgeOf } from "./run.js";
+import { noticeEffects } from "./notify.js";
 
 export const Start = (state) => [state, request("GET", "/api/session", SessionAnswered)];
 
@@ -77,7 +78,7 @@ export function RunsAnswered(state, answer) {
   if (!answer.ok)
     return refusedOr(state, answer, { ...state, runs: { ...state.runs, status: "failed", problem: answer.problem } });
   const next = { ...state, runs: { status: "ready", ...readPage(answer.data), problem: null } };
-  return [next, badgeOf(next)];
+  return [next, badgeOf(next), ...noticeEffects(state, next)];
 }
 
 export function refusedOr(state, answer, other) {

@@ -6,6 +6,7 @@ import { dayAndTime, duration, money, plural, runSeconds, UNKNOWN } from "../for
 import { nameOf, subtitleOf, titleOf } from "../derive/title.js";
 import { formatRoute } from "../router.js";
 import { Go, MoreHistory, ToggleHistoryRow } from "../actions.js";
+import { Delivery } from "./delivery.js";
 import { Prose } from "./prose.js";
 import { Icon } from "./icons.js";
 import { Button, Chip, Empty, inputValue, Problem, Status, Waits } from "./parts.js";
@@ -151,6 +152,7 @@ function Opened(state, run, store) {
         },
         [Icon("result", 14), h("span", {}, "Changes")],
       ),
+      Delivery(run, state.labels),
       run.private === true && Chip("info", "private", "private"),
       run.live === false && Chip("quiet", "pending", "only in history"),
     ]),

@@ -6,6 +6,7 @@ import { duration, plural, runSeconds } from "../format.js";
 import { deriveCostStrip, newestLedger } from "../derive/cost.js";
 import { titleOf } from "../derive/title.js";
 import { ApprovalSheet } from "./approval.js";
+import { Delivery } from "./delivery.js";
 import { InterruptSheet } from "./interrupt.js";
 import { Prose } from "./prose.js";
 import { Button, Chip, Status } from "./parts.js";
@@ -50,7 +51,7 @@ const FRAMING = table({
 
 function ResultModal(state, store) {
   const { run } = state.run.model;
-  const { summary, ledger, model } = state.run;
+  const { summary, ledger, model, detail } = state.run;
   const status = FRAMING[run.status]
     ? run.status
     : summary?.phase === "Cancelled"
@@ -79,6 +80,7 @@ function ResultModal(state, store) {
       h("span", {}, cost.cost),
       run.changedFilesTotal > 0 && h("span", {}, plural(run.changedFilesTotal, "changed file")),
       cost.scripted && Chip("info", "spark", "scripted model"),
+      Delivery(summary, state.labels, detail?.conditions),
     ]),
     h("p", { class: "framing", key: "framing" }, FRAMING[status]),
     run.error &&

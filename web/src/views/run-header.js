@@ -9,6 +9,7 @@ import { statusOfPhase } from "../labels.js";
 import { timeOfDay, dayAndTime } from "../format.js";
 import { OpenInterrupt, OpenModal } from "../actions.js";
 import { isOver, may, shownModel } from "../state.js";
+import { Delivery } from "./delivery.js";
 import { Icon } from "./icons.js";
 import { Button, Chip, Status } from "./parts.js";
 
@@ -38,7 +39,7 @@ export function RunHeader(state) {
       ),
       h("div", { class: "run-acts" }, Acts(state)),
     ]),
-    h("div", { class: "strip" }, [CostStrip(model, state), Isolation(model, state), Source(state), ...Notes(model)]),
+    h("div", { class: "strip" }, [CostStrip(model, state), Isolation(model, state), Source(state), Branch(state), ...Notes(model)]),
     Why(state),
   ]);
 }
@@ -158,6 +159,8 @@ function Source(state) {
   const partly = /not fetched|not downloaded/.test(message);
   return Chip(partly ? "attention" : "quiet", partly ? "warn" : null, `commit ${commit[1].slice(0, 12)}`, message);
 }
+
+const Branch = (state) => Delivery(asOf(state), state.labels, state.run.detail?.conditions);
 
 const Notes = (model) => honestyNotes(model).map((note) => Chip(note.tone, "warn", note.text));
 

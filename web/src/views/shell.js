@@ -3,7 +3,7 @@ import { nameOf, subtitleOf, titleOf } from "../derive/title.js";
 import { h } from "../h.js";
 import { table, text } from "../safe.js";
 import { statusOfPhase } from "../labels.js";
-import { Go, OpenModal, SignIn, SignInByKey, SignOut, ToggleTheme } from "../actions.js";
+import { Go, OpenModal, SignIn, SignInByKey, SignOut, ToggleNotify, ToggleTheme } from "../actions.js";
 import { dayAndTime } from "../format.js";
 import { isOver, needingHelp } from "../state.js";
 import { formatRoute } from "../router.js";
@@ -44,6 +44,14 @@ export function TopBar(state) {
         ),
       route.screen === "watch" && route.runId !== "" && Connection(state),
       Button({
+        action: ToggleNotify,
+        icon: state.notify.on ? "bell" : "bellOff",
+        label: "Notify me when a run needs me or fails",
+        hideText: true,
+        tone: "quiet",
+        pressed: state.notify.on,
+      }),
+      Button({
         action: ToggleTheme,
         icon: state.theme === "dark" ? "sun" : "moon",
         label: state.theme === "dark" ? "Light theme" : "Dark theme",
@@ -57,14 +65,23 @@ export function TopBar(state) {
         hideText: true,
         tone: "quiet",
       }),
-      state.session.user !== "" &&
-        h("button", { type: "button", class: "button button--quiet user", title: `${text(state.session.user, 300)}: sign out`, onclick: SignOut }, [
-          Icon("human", 15),
-          h("span", {}, shortUser(state.session.user)),
-        ]),
+      state.session.user !== "" && User(state.session.user),
     ]),
   ]);
 }
+
+const User = (user) =>
+  h(
+    "button",
+    {
+      type: "button",
+      class: "button button--quiet user",
+      "aria-label": `Sign out ${text(user, 300)}`,
+      title: `${text(user, 300)}: sign out`,
+      onclick: SignOut,
+    },
+    [Icon("human", 15), h("span", {}, shortUser(user))],
+  );
 
 // Of a service account the name: its namespace comes first and is long, so that a cut would leave nothing else.
 const shortUser = (user) => text(user.replace(/^system:serviceaccount:[^:]*:/, ""), 40);
