@@ -11,7 +11,7 @@ from guildhall_contracts import limits
 from guildhall_contracts.api import RunSummary
 from guildhall_contracts.base import one_line
 from guildhall_contracts.conditions import Condition, Phase, Reason
-from guildhall_contracts.run import Changes, Usage
+from guildhall_contracts.run import Changes, Delivery, Usage
 from pydantic import BaseModel, ValidationError
 
 from guildhall_api.records import RunFacts
@@ -140,9 +140,16 @@ def summary_of(resource: Resource, run: Mapping[str, Any] | None = None, *, live
         started_at=text(part(status, "startTime"), 32) or None,
         ended_at=text(part(status, "completionTime"), 32) or None,
         usage=_record(Usage, part(status, "usage")),
-        changes=changes_of(run) or _record(Changes, part(status, "changes")),
+        changes=changes_of(run) or _record(Changes, part(status, "changes")), branch=_branch(status),
+        delivered=next((each.reason for each in conditions_of(resource) if each.type == "Delivered"), None),
         awaiting=_awaiting(resource), live=live, private=part(resource, "spec", "private") is True,
     )  # fmt: skip
+
+
+def _branch(status: Any) -> str | None:
+    """The branch that was pushed; one that was only asked for is none."""
+    delivery = _record(Delivery, part(status, "delivery"))
+    return delivery.branch if delivery is not None and delivery.commit is not None else None
 
 
 def _guild(resource: Resource) -> str:

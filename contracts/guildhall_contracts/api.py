@@ -13,6 +13,7 @@ from guildhall_contracts.guild import GuildSpec, ResolvedRole
 from guildhall_contracts.interaction import InteractionModel
 from guildhall_contracts.intervention import ItemId
 from guildhall_contracts.model_api import LedgerView
+from guildhall_contracts.publish import BranchName
 from guildhall_contracts.run import Changes, RunSpec, Usage
 
 RunId = Annotated[
@@ -39,6 +40,8 @@ class RunSummary(Record):
     ended_at: str | None = None
     usage: Usage | None = None
     changes: Changes | None = None
+    delivered: Reason | None = None  # of the condition `Delivered`, where the Run makes a branch
+    branch: BranchName | None = None  # once it is pushed
     awaiting: int = Field(0, ge=0)
     live: bool = True
     private: bool = False

@@ -244,3 +244,25 @@ def test_the_console_folder_is_read_by_kind(tmp_path: Path) -> None:
         (tmp_path / name).write_text("x")
     assert set(read_console(tmp_path)) == {"/", "/index.html", "/a.js"}
     assert read_console(tmp_path / "missing") == {}
+
+
+def test_a_branch_is_told_once_it_is_pushed() -> None:
+    told = {
+        "type": "Delivered",
+        "status": "Unknown",
+        "reason": "Delivering",
+        "lastTransitionTime": "2026-01-01T00:00:00Z",
+    }
+    delivery = {"branch": "guildhall/fix-0f0e0d0c", "patchSHA256": "a" * 64}
+    run: dict[str, Any]
+    run = {"metadata": {"namespace": "team", "name": "fix", "uid": "u"}, "spec": {"task": "x"},
+           "status": {"phase": "Succeeded", "conditions": [told], "delivery": delivery}}  # fmt: skip
+    asked = summary_of(run)
+    assert (asked.delivered, asked.branch) == ("Delivering", None)
+    done = {**run["status"], "conditions": [{**told, "status": "True", "reason": "Pushed"}],
+            "delivery": {**delivery, "commit": "b" * 40}}  # fmt: skip
+    pushed = summary_of({**run, "status": done})
+    assert (pushed.delivered, pushed.branch) == ("Pushed", "guildhall/fix-0f0e0d0c")
+    hostile = summary_of({**run, "status": {**done, "delivery": {**delivery, "branch": "../x", "commit": 7}}})
+    assert hostile.branch is None
+    assert (summary_of({**run, "status": {}}).delivered, summary_of({**run, "status": {}}).branch) == (None, None)

@@ -411,6 +411,30 @@ test("the commit a workspace was fetched from is said, and what was left out", a
   assert.doesNotMatch((await at("3 files")).querySelector(".strip").textContent, /commit/);
 });
 
+test("the branch of a run is said in its head, its result and its row of history, and why there is none", async () => {
+  const { readSummary } = await import("../../../web/src/incoming.js");
+  const state = watching(goodRun());
+  const at = (fields, message = "") => {
+    const summary = readSummary({ ...state.run.summary, ...fields });
+    const conditions = [{ type: "Delivered", status: "True", reason: fields.delivered, message }];
+    return draw({ ...state, run: { ...state.run, summary, detail: { conditions } }, modal: { kind: "result" } });
+  };
+  const branch = "guildhall/fix-slug-0f0e0d0c";
+  const pushed = await at({ delivered: "Pushed", branch }, `branch ${branch} at commit ${"d".repeat(40)}`);
+  for (const place of [".strip", ".modal"])
+    assert.match(pushed.querySelector(`${place} .chip--good[title*="dddd"]`).textContent, new RegExp(branch));
+  const refused = await at({ delivered: "RunsUnasked", branch: null }, "<img src=x onerror=alert(1)>");
+  assert.match(refused.querySelector(".strip .chip--bad").title, /<img/);
+  assert.doesNotMatch(refused.querySelector(".strip").textContent, /guildhall\//);
+  assert.equal(refused.querySelector("img"), null);
+  const none = await at({ delivered: null, branch: null });
+  assert.equal(none.querySelector(".strip .chip--bad"), null);
+  const run = readSummary({ ...state.run.summary, uid: "u", delivered: "Pushed", branch });
+  const history = { ...state.history, status: "ready", items: [run], open: "u", details: {} };
+  const past = await draw({ ...state, route: { ...state.route, screen: "history" }, history });
+  assert.match(past.querySelector(".history-acts .chip--good").textContent, new RegExp(branch));
+});
+
 test("C1: an unreadable line is a row between the events, as text", async () => {
   const rows = [{ after: 2, reason: "no LogEvent", bytes: 41, text: "<img src=x onerror=alert(1)> \u202e" }];
   const state = watching(goodRun().slice(0, 6), { hash: "#/runs/demo.fix-slug?view=events" });
