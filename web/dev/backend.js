@@ -1,111 +1,10 @@
 // A small api over fixture frames: the same answers in the development page and behind the tests' server.
 import { close, foldAll } from "../src/fold.js";
 import { modelToWire } from "../src/model.js";
-import { approvingRun, askingRun, failedRun, goodRun, longRun, PATCH, TASK, UID } from "./frames.js";
+import { CONFIG } from "./config.js";
+import { PATCH, TASK, UID } from "./frames.js";
 import { createWaiting, peopleRoutes } from "./people.js";
-
-const TOOLS = [
-  ["read_file", "Read file", "read"],
-  ["list_files", "List files", "read"],
-  ["search_files", "Search files", "read"],
-  ["write_file", "Write file", "write"],
-  ["edit_file", "Edit file", "write"],
-  ["run_shell", "Run shell", "write"],
-  ["update_plan", "Update plan", "read"],
-  ["delegate", "Delegate", "read"],
-  ["ask_human", "Ask a person", "read"],
-  ["finish", "Finish", "read"],
-  ["deploy_service", "Deploy service", "consequential"],
-];
-const GUILD = {
-  namespace: "demo",
-  name: "repair",
-  accepted: true,
-  digest: "7".repeat(64),
-  spec: {
-    entryRole: "planner",
-    models: { main: "scripted:repair" },
-    roles: [
-      {
-        name: "planner",
-        label: "Planner",
-        description: "Finds the cause and plans.",
-        prompt: "…",
-        model: "main",
-        tools: ["list_files", "search_files", "read_file", "update_plan", "delegate", "ask_human", "finish"],
-        delegates: ["coder", "reviewer"],
-      },
-      {
-        name: "coder",
-        label: "Coder",
-        description: "Makes the change.",
-        prompt: "…",
-        model: "main",
-        tools: ["read_file", "search_files", "edit_file", "write_file", "run_shell", "finish"],
-      },
-      {
-        name: "reviewer",
-        label: "Reviewer",
-        description: "Reads the change as a stranger would.",
-        prompt: "…",
-        model: "main",
-        tools: ["read_file", "run_shell", "deploy_service", "finish"],
-      },
-      {
-        name: "warden",
-        label: "Warden",
-        description: "Wakes when somebody goes in circles.",
-        prompt: "…",
-        model: "main",
-        tools: ["recent_role_tool_calls", "trigger_interrupt"],
-        handler: { on: "loop" },
-      },
-    ],
-  },
-};
-
-const CONFIG = {
-  version: "0.1.0",
-  user: "jane@example.test",
-  namespaces: ["demo", "team-a"],
-  isolationRequired: true,
-  signIn: "token",
-  images: ["python:3.11-slim-bookworm"],
-  guilds: [
-    GUILD,
-    {
-      namespace: "demo",
-      name: "draft",
-      accepted: false,
-      message: "role 'coder': unknown tool 'shell'",
-      spec: { ...GUILD.spec, roles: [] },
-    },
-  ],
-  tools: TOOLS.map(([name, label, effect]) => ({ name, label, effect })),
-  reasons: {
-    IsolationNotEnforced: "This cluster does not enforce the network policy",
-    QuotaExceeded: "The namespace's quota is full",
-    ProviderFailed: "The model provider failed",
-    Completed: "Completed",
-    Cancelled: "Stopped by a person",
-  },
-};
-
-const summaryOf = (name, uid, fields) => ({
-  id: `demo.${name}`,
-  uid,
-  namespace: "demo",
-  name,
-  label: name,
-  phase: "Running",
-  guild: "repair",
-  task: TASK,
-  createdAt: "2026-01-05T14:01:52Z",
-  startedAt: "2026-01-05T14:02:00Z",
-  awaiting: 0,
-  live: true,
-  ...fields,
-});
+import { fixtureRuns } from "./runs.js";
 
 /**
  * A backend with runs on fixture frames. `handle(method, url, body)` gives {status, json | text}; `subscribe(id, after, send)`
@@ -118,59 +17,7 @@ export function createBackend({
   nowMs = Date.parse("2026-01-05T14:02:40Z"),
 } = {}) {
   const state = { signedIn, acts: [], upTo, cancelled: false, listeners: new Set(), failStream: 0, later: [] };
-  const runs = new Map();
-  const shift = nowMs - Date.parse("2026-01-05T14:02:40Z");
-  const moved = (stamp) => (stamp ? new Date(Date.parse(stamp) + shift).toISOString() : stamp);
-  const put = (name, uid, events, fields) => {
-    const base = summaryOf(name, uid, fields);
-    for (const field of ["createdAt", "startedAt", "endedAt"]) if (base[field]) base[field] = moved(base[field]);
-    runs.set(`demo.${name}`, { events: events.map((event) => ({ ...event, ts: moved(event.ts) })), summary: base });
-  };
-  put("fix-slug", UID, goodRun(UID), {});
-  put("ask-first", "uid-ask", askingRun("uid-ask"), {
-    phase: "AwaitingHuman",
-    awaiting: 1,
-    summary: "Wants to know about the public signature",
-  });
-  put("wants-approval", "uid-approve", approvingRun("uid-approve"), {
-    phase: "AwaitingHuman",
-    awaiting: 1,
-    summary: "Wants to deploy to staging",
-  });
-  put("provider-gone", "uid-failed", failedRun("uid-failed"), {
-    phase: "Failed",
-    reason: "ProviderFailed",
-    message: "The provider answered 503 four times.",
-    endedAt: "2026-01-05T14:03:10Z",
-    usage: { calls: 2, tokens: 7010, cachedPromptTokens: 2900, outputTokens: 204, costMicroUSD: 18500 },
-  });
-  put("waiting", "uid-wait", [], {
-    phase: "Queued",
-    reason: "ConcurrencyLimit",
-    message: "Two runs are going in demo; this is first in line.",
-    startedAt: undefined,
-  });
-  put("not-shut-in", "uid-open", [], {
-    phase: "Failed",
-    reason: "IsolationNotEnforced",
-    message:
-      "The canary at the gateway's port 8444 answered: this cluster does not enforce network policies. Install an enforcing network plugin.",
-    startedAt: undefined,
-    endedAt: "2026-01-05T13:00:10Z",
-  });
-  put("yesterday", "uid-old", goodRun("uid-old"), {
-    phase: "Succeeded",
-    reason: "Completed",
-    live: false,
-    summary: "slug() now cuts at the limit; suite green (10 passed)",
-    createdAt: "2026-01-04T09:11:00Z",
-    startedAt: "2026-01-05T14:02:00Z",
-    endedAt: "2026-01-05T14:02:51Z",
-    usage: { calls: 8, tokens: 21730, cachedPromptTokens: 10700, outputTokens: 668, costMicroUSD: 49000 },
-    changes: { files: 3, added: 7, removed: 4 },
-  });
-  if (longCount > 0) put("long", "uid-long", longRun(longCount, "uid-long"), { summary: "A long run" });
-
+  const { runs, moved } = fixtureRuns(nowMs, longCount);
   const waiting = createWaiting(nowMs);
   const people = peopleRoutes(waiting, state, (id, fields) => {
     const { events } = runs.get(id);

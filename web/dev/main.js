@@ -1,6 +1,7 @@
 // The development page: the real console on fixture frames, with no server. Buttons let the run go on.
 import { createBackend } from "./backend.js";
 
+await wearStyles();
 const backend = createBackend({
   nowMs: Date.now(),
   longCount: new URLSearchParams(location.search).has("long") ? 40000 : 0,
@@ -38,6 +39,17 @@ globalThis.EventSource = class extends EventTarget {
     this.stop?.();
   }
 };
+
+/** Puts on the style sheets of the product's own page, in its order, before those of this page. */
+async function wearStyles() {
+  const page = await (await fetch("index.html")).text();
+  const own = document.querySelector("link[rel=stylesheet]");
+  for (const [, href, id] of page.matchAll(/<link rel="stylesheet" href="([^"]+)"(?: id="([^"]+)")?>/g)) {
+    const link = Object.assign(document.createElement("link"), { rel: "stylesheet", href });
+    if (id) link.id = id;
+    own.before(link);
+  }
+}
 
 let playing = null;
 document.getElementById("step").onclick = () => backend.advance(1);

@@ -350,6 +350,7 @@ test("the development page runs the whole console with no server behind it", { s
   const watched = await watchedPage(stage.browser, stage.server.url);
   const { page } = watched;
   await openPage(page, `${stage.server.url}/dev.html`, ".chip--live");
+  assert.equal(await page.evaluate(() => getComputedStyle(document.querySelector(".topbar")).display), "flex", "styled");
   const before = await page.textContent(".replay-at");
   await page.click("#step");
   await page.waitForFunction((was) => document.querySelector(".replay-at").textContent !== was, before);
