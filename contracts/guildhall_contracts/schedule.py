@@ -1,6 +1,6 @@
 """A RunSchedule: Runs in scheduled mode at the times of a cron expression. Guards what a schedule may make."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, StringConstraints
 
@@ -8,14 +8,17 @@ from guildhall_contracts import limits
 from guildhall_contracts.base import Name, Record
 from guildhall_contracts.run import RunSpec
 
-CronText = Annotated[
-    str,
-    StringConstraints(
-        min_length=9,
-        max_length=limits.SCHEDULE_MAX_CHARS,
-        pattern=r"^[-A-Za-z0-9*/,#]+( [-A-Za-z0-9*/,#]+){4}$",
-    ),
-]
+CRON_NICKNAMES: Final = {
+    "@yearly": "0 0 1 1 *",
+    "@annually": "0 0 1 1 *",
+    "@monthly": "0 0 1 * *",
+    "@weekly": "0 0 * * 0",
+    "@daily": "0 0 * * *",
+    "@midnight": "0 0 * * *",
+    "@hourly": "0 * * * *",
+}
+CRON_PATTERN: Final = rf"^({'|'.join(CRON_NICKNAMES)}|[-A-Za-z0-9*/,#]+( [-A-Za-z0-9*/,#]+){{4}})$"
+CronText = Annotated[str, StringConstraints(min_length=6, max_length=limits.SCHEDULE_MAX_CHARS, pattern=CRON_PATTERN)]
 TimeZoneName = Annotated[
     str, StringConstraints(min_length=1, max_length=64, pattern=r"^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+){0,2}$")
 ]
@@ -37,7 +40,7 @@ class RunTemplate(Record):
 
 
 class RunScheduleSpec(Record):
-    """Five cron fields in a time zone. Times before the schedule was made or last changed are never made up for."""
+    """Cron in a time zone. Times before the schedule was made or last changed are never made up for."""
 
     schedule: CronText
     time_zone: TimeZoneName = "Etc/UTC"
@@ -53,6 +56,8 @@ ScheduleReason = Literal[
     "Accepted",
     "Suspended",
     "SpecInvalid",  # the expression, the time zone or the template cannot be used; the message names the field
+    "GuildNotFound",  # there is no Guild of the name the template gives; heals when it is there
+    "GuildInvalid",  # the Guild that the template names or holds cannot be used; the message says why
     "RunRefused",  # the cluster refused the Run; the message is its own
     "Missed",  # the last time was found too late (startingDeadlineSeconds); it is not made up for
     "Skipped",  # the Run before was not over (concurrencyPolicy Forbid)

@@ -9,6 +9,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
+from guildhall_contracts.schedule import CRON_NICKNAMES
 
 _OVERLAP: Final = timedelta(hours=3)  # more than any clock is ever put back
 
@@ -20,13 +21,18 @@ def _zone(name: str) -> ZoneInfo:
         raise ValueError(f"there is no time zone '{name}'; use a name such as Europe/Berlin") from error
 
 
+def _times(schedule: str, begin: datetime, *, reverse: bool = False) -> CronSim:
+    """The times of an expression, or of a nickname for one. Raises CronSimError."""
+    return CronSim(CRON_NICKNAMES.get(schedule, schedule), begin, reverse=reverse)
+
+
 def problem(schedule: str, zone: str, now: datetime) -> str:
     """Why the expression cannot be used; empty where it can."""
     try:
         if following(schedule, zone, now) is None:
             return f"'{schedule}' names no time that ever comes"
     except CronSimError as error:
-        return f"'{schedule}' is no cron expression of five fields ({error})"
+        return f"'{schedule}' is no cron expression of five fields ({error}); write one such as 0 2 * * *, or @daily"
     except ValueError as error:
         return str(error)
     return ""
@@ -34,18 +40,18 @@ def problem(schedule: str, zone: str, now: datetime) -> str:
 
 def following(schedule: str, zone: str, now: datetime) -> datetime | None:
     """The first time after `now`; None where none ever comes. Raises ValueError and CronSimError."""
-    found = next(CronSim(schedule, now.astimezone(_zone(zone))), None)
+    found = next(_times(schedule, now.astimezone(_zone(zone))), None)
     return found.astimezone(UTC) if found is not None else None
 
 
 def latest(schedule: str, zone: str, after: datetime, until: datetime) -> datetime | None:
     """The last time in (after, until]; None where there is none. Raises ValueError and CronSimError."""
     place = _zone(zone)
-    back = next(CronSim(schedule, (until + timedelta(seconds=1)).astimezone(place), reverse=True), None)
+    back = next(_times(schedule, (until + timedelta(seconds=1)).astimezone(place), reverse=True), None)
     if back is None or back <= after - _OVERLAP:
         return None
     last: datetime | None = None
-    for found in CronSim(
+    for found in _times(
         schedule, max(after, back - _OVERLAP).astimezone(place)
     ):  # forward: backward errs in an overlap
         if found > until:

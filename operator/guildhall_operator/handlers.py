@@ -81,9 +81,9 @@ def guild_event(reconciler: Reconciler, kind: str | None, raw: dict[str, Any]) -
     """Takes one event of a Guild: its own status, and the Runs that wait for it."""
     store, key = reconciler.world.store, name_of(raw)
     if kind == "DELETED":
-        reconciler.look_at(store.drop_guild(key))
+        reconciler.look_at_guild(key, store.drop_guild(key))
         return
-    reconciler.look_at(store.put_guild(raw))
+    reconciler.look_at_guild(key, store.put_guild(raw))
     reconciler.queue.add(("Guild", *key))
 
 

@@ -28,6 +28,7 @@ from guildhall_operator.run_view import RunView
 from guildhall_operator.runs import name_of
 from guildhall_operator.schedule import TIME_ANNOTATION, SchedulePlan, ScheduleView, refused, schedule_plan
 from guildhall_operator.status import parse_stamp
+from guildhall_operator.template import doubt
 
 Key = tuple[str, str, str]  # kind, namespace, name
 logger = logging.getLogger(__name__)
@@ -57,6 +58,11 @@ class Reconciler:
             schedule = self.world.store.schedule_of(key)
             if schedule is not None:
                 self.queue.add(("RunSchedule", *schedule))
+
+    def look_at_guild(self, key: tuple[str, str], runs: set[tuple[str, str]]) -> None:
+        """Queues what a change of a Guild concerns: the Runs that wait for it, and the schedules that name it."""
+        self.look_at(runs)
+        self.look_at_schedules(self.world.store.schedules_with_guild(key))
 
     def look_at_schedules(self, keys: set[tuple[str, str]]) -> None:
         """Queues RunSchedules."""
@@ -110,7 +116,8 @@ class Reconciler:
     async def _schedule(self, view: ScheduleView, key: Key) -> None:
         now = self.wall()
         runs = self.world.store.runs_of(view)
-        plan = schedule_plan(view, runs, now)
+        unsure = doubt(view, self.world.store.schedule_guild(view), self.world.config)
+        plan = schedule_plan(view, runs, now, unsure)
         try:
             await self._carry_out(view, runs, plan, now)
         except KubeError as error:

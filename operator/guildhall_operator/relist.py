@@ -23,9 +23,9 @@ async def relist(reconciler: Reconciler, namespace: str, *, expect: bool) -> Non
     guilds, _ = await list_all(reconciler.kube, f"/apis/{API_VERSION}/namespaces/{namespace}/guilds", {})
     names = {name_of(raw) for raw in guilds}
     for key in [key for key in store.guilds if key[0] == namespace and key not in names]:
-        reconciler.look_at(store.drop_guild(key))
+        reconciler.look_at_guild(key, store.drop_guild(key))
     for raw in guilds:
-        store.put_guild(raw)
+        reconciler.look_at_guild(name_of(raw), store.put_guild(raw))
         reconciler.queue.add(("Guild", *name_of(raw)))
     runs, _ = await list_all(reconciler.kube, f"/apis/{API_VERSION}/namespaces/{namespace}/runs", {})
     uids = {uid_of(raw) for raw in runs}

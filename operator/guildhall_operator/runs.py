@@ -167,6 +167,15 @@ class Runs:
         self.guilds.pop(key, None)
         return self._runs_of_guild(key)
 
+    def schedules_with_guild(self, guild: RunKey) -> set[RunKey]:
+        """The RunSchedules whose template names a Guild."""
+        return {key for key, view in self.schedules.items() if (key[0], view.guild) == guild}
+
+    def schedule_guild(self, view: ScheduleView) -> Json | None:
+        """The spec of the Guild that a schedule's template names, or None."""
+        found = self.guilds.get((view.namespace, view.guild))
+        return mapping(found.get("spec")) if found is not None else None
+
     def _runs_of_guild(self, guild: RunKey) -> set[RunKey]:
         runs = (self.runs[key] for key in self.unfinished(guild[0]))
         return {run.key for run in runs if not run.started and guild_name(run) == guild[1]}

@@ -28,6 +28,7 @@ from guildhall_operator.status import parse_stamp, stamp
 SCHEDULE_LABEL: Final = "guildhall.dev/schedule"
 TIME_ANNOTATION: Final = "guildhall.dev/scheduled-at"
 _KEPT: Final = ("countedFrom", "lastScheduleTime", "lastSuccessfulTime", "lastRun")
+_FALSE: Final = frozenset({"SpecInvalid", "GuildNotFound", "GuildInvalid", "RunRefused"})
 _STICKY: Final = frozenset({"Missed", "Skipped", "RunRefused"})  # shown until a Run is made or the spec changes
 
 
@@ -47,6 +48,12 @@ class ScheduleView:
     @property
     def key(self) -> tuple[str, str]:
         return (self.namespace, self.name)
+
+    @property
+    def guild(self) -> str:
+        """The name of the Guild that the template refers to; empty where it holds one, or is of another shape."""
+        template = mapping(mapping(self.spec.get("runTemplate")).get("spec"))
+        return text(mapping(template.get("guildRef")).get("name"), 253)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +135,7 @@ def counted_from(view: ScheduleView, now: datetime) -> datetime:
 
 def _condition(view: ScheduleView, reason: ScheduleReason, message: str, now: datetime) -> dict[str, Any]:
     old = next((c for c in items(view.status.get("conditions")) if c.get("type") == "Accepted"), {})
-    status = "False" if reason in {"SpecInvalid", "RunRefused"} else "True"
+    status = "False" if reason in _FALSE else "True"
     moved = old.get("status") != status
     return {
         "type": "Accepted",
@@ -203,22 +210,31 @@ def due_time(view: ScheduleView, spec: RunScheduleSpec, now: datetime) -> dateti
     return cron.latest(spec.schedule, spec.time_zone, counted_from(view, now), now)
 
 
-def schedule_plan(view: ScheduleView, runs: Sequence[RunView], now: datetime) -> SchedulePlan:
-    """What to do now for a schedule and the Runs that are its."""
+def schedule_plan(
+    view: ScheduleView, runs: Sequence[RunView], now: datetime, doubt: tuple[ScheduleReason, str] | None = None
+) -> SchedulePlan:
+    """What to do now for a schedule and the Runs that are its. `doubt` is why they would be refused as things stand:
+    people are told before the time, and the Run that is made then all the same says so itself."""
     if view.deleting:
         return SchedulePlan()
     spec = _parsed(view, now)
     if isinstance(spec, str):
         status = _status(view, runs, ("SpecInvalid", spec), now)
         return SchedulePlan(status=status if status != view.status else None)
-    return _planned(view, spec, runs, now)
+    return _planned(view, spec, runs, now, doubt)
 
 
-def _planned(view: ScheduleView, spec: RunScheduleSpec, runs: Sequence[RunView], now: datetime) -> SchedulePlan:
+def _planned(
+    view: ScheduleView,
+    spec: RunScheduleSpec,
+    runs: Sequence[RunView],
+    now: datetime,
+    doubt: tuple[ScheduleReason, str] | None,
+) -> SchedulePlan:
     due = due_time(view, spec, now)
     upcoming = None if spec.suspend else cron.following(spec.schedule, spec.time_zone, now)
     moved: dict[str, str | None] = {"nextScheduleTime": stamp(upcoming) if upcoming else None}
-    said: tuple[ScheduleReason, str] = ("Suspended", "") if spec.suspend else _as_before(view)
+    said: tuple[ScheduleReason, str] = ("Suspended", "") if spec.suspend else doubt or _as_before(view)
     counted = counted_from(view, now)
     make, note, create = False, None, None
     if due is not None:
@@ -228,6 +244,7 @@ def _planned(view: ScheduleView, spec: RunScheduleSpec, runs: Sequence[RunView],
             create = run_manifest(view, spec, due)
             moved |= {"lastScheduleTime": stamp(due), "lastRun": create["metadata"]["name"]}
         note = ("Scheduled", f"Run '{run_name(view, due)}' for {stamp(due)}") if make else said
+        said = doubt or said
     status = _status(view, runs, said, now, countedFrom=stamp(counted), **moved)
     replaced = tuple(run.name for run in runs if not run.finished and not run.cancelled and run.name != _name(create))
     wait = (upcoming - now).total_seconds() + 0.05 if upcoming else SCHEDULE_CHECK_MAX_SECONDS

@@ -101,6 +101,11 @@ _INTERVENTION_RULES: Final = (
 _TEMPLATE: Final = "self.runTemplate.spec"
 _SCHEDULE_RULES: Final = (
     (
+        f"self.schedule.matches('{schedule.CRON_PATTERN}')",
+        "schedule is five cron fields with one space between, such as '0 2 * * *', or one of "
+        + ", ".join(schedule.CRON_NICKNAMES),
+    ),
+    (
         f"has({_TEMPLATE}.guildRef) != has({_TEMPLATE}.guild)",
         "name a Guild in guildRef or write one in guild, not both and not neither",
     ),

@@ -31,7 +31,9 @@ def test_five_fields(times: str) -> None:
 BAD: list[dict[str, Any]] = [
     {"schedule": "* * * *"},
     {"schedule": "* * * * * *"},
-    {"schedule": "@daily"},
+    {"schedule": "@reboot"},
+    {"schedule": "@every 1h"},
+    {"schedule": "@daily 0 0 0 0"},
     {"schedule": "0 2 * * *\n"},
     {"schedule": "0  2 * * *"},
     {"schedule": "* " * 4 + "1," * 70},

@@ -4,6 +4,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
 import pytest
+from guildhall_contracts.schedule import CRON_NICKNAMES
 from guildhall_operator import cron
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -30,6 +31,19 @@ def test_a_time_is_read_in_its_zone() -> None:
     assert cron.following("30 9 * * 1", BERLIN, utc(1, 1, 0)) == utc(1, 5, 8, 30)
     assert cron.following("30 9 * * 1", BERLIN, utc(7, 1, 0)) == utc(7, 6, 7, 30)
     assert cron.following("30 9 * * 1", "America/New_York", utc(7, 1, 0)) == utc(7, 6, 13, 30)
+
+
+@pytest.mark.parametrize(("word", "fields"), CRON_NICKNAMES.items())
+def test_a_word_is_short_for_five_fields(word: str, fields: str) -> None:
+    assert cron.problem(word, BERLIN, utc(1, 1, 0)) == ""
+    assert times(word, BERLIN, utc(1, 1, 0), 3) == times(fields, BERLIN, utc(1, 1, 0), 3)
+    until = utc(6, 1, 0, year=2027)
+    assert cron.latest(word, BERLIN, utc(1, 1, 0), until) == cron.latest(fields, BERLIN, utc(1, 1, 0), until)
+
+
+@pytest.mark.parametrize("said", ["@reboot", "@every 1h", "0 2 * *", "99 2 * * *"])
+def test_what_is_no_expression_is_told_what_one_is(said: str) -> None:
+    assert "0 2 * * *, or @daily" in cron.problem(said, BERLIN, utc(1, 1, 0))
 
 
 def test_the_hour_that_is_missing() -> None:

@@ -24,7 +24,19 @@ PURE = [
         "names",
         "outcome",
     ),
-    *("plan", "quantity", "records", "reprint", "run_view", "schedule", "sources", "stalls", "start", "status"),
+    *(
+        "plan",
+        "quantity",
+        "records",
+        "reprint",
+        "run_view",
+        "schedule",
+        "sources",
+        "stalls",
+        "start",
+        "status",
+        "template",
+    ),
     *(f"manifests.{path.stem}" for path in (FOLDER / "manifests").glob("*.py")),
 ]
 STANDARD = {"collections", "dataclasses", "datetime", "fractions", "json", "re", "typing"}

@@ -231,6 +231,30 @@ async def test_a_run_is_replaced_only_by_one_that_was_made(is_refused: bool) -> 
     assert story.kube.objects[first]["spec"].get("cancel", False) is not is_refused
 
 
+async def test_a_schedule_whose_guild_is_not_there_says_so_and_heals_when_it_comes_and_not_before() -> None:
+    story = Story()
+    template = {"spec": {"guildRef": {"name": "late"}, "task": "Again."}}
+    meta = {"name": "nightly", "namespace": kit.NAMESPACE, "uid": "s-1", "creationTimestamp": kit.stamp(kit.at(0))}
+    raw = {"metadata": meta, "spec": {"schedule": "@daily", "runTemplate": template}}
+    story.reconciler.look_at_schedules(story.store.put_schedule(story.kube.put(f"{SCHEDULES}/nightly", raw)))
+
+    async def reason() -> str:
+        await story.work()
+        (condition,) = story.kube.objects[f"{SCHEDULES}/nightly"]["status"]["conditions"]
+        return str(condition["reason"])
+
+    assert await reason() == "GuildNotFound"
+    story.guild("other", kit.GUILD)
+    assert await reason() == "GuildNotFound"
+    story.guild("late", {"roles": 3})
+    assert await reason() == "GuildInvalid"
+    story.guild("late", kit.GUILD)
+    assert await reason() == "Accepted"
+    gone = story.kube.objects.pop(f"{GUILDS}/late")
+    guild_event(story.reconciler, "DELETED", gone)
+    assert await reason() == "GuildNotFound"
+
+
 async def test_an_api_server_in_trouble_is_tried_again() -> None:
     story = Story()
 

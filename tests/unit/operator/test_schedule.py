@@ -10,6 +10,7 @@ from guildhall_contracts.schedule import RunScheduleStatus
 from guildhall_operator.run_view import RunView, run_view, slimmed
 from guildhall_operator.schedule import SchedulePlan, ScheduleView, refused, schedule_plan, schedule_view
 from guildhall_operator.status import stamp
+from guildhall_operator.template import doubt
 from unit.operator import kit
 
 UID = "5c4ed11e-2222-4333-8444-555555555555"
@@ -214,3 +215,39 @@ def test_labels_of_the_template_reach_the_run_and_cannot_claim_it() -> None:
     labels = {"kueue.x-k8s.io/queue-name": "team", "guildhall.dev/schedule": "another"}
     run = made(schedule_plan(nightly(meta={"labels": labels}), (), at(2, 3)))
     assert run["metadata"]["labels"] == {"kueue.x-k8s.io/queue-name": "team", "guildhall.dev/schedule": UID}
+
+
+BAD_GUILD = {**kit.GUILD, "entryRole": "nobody"}
+DOUBTS = [
+    ("GuildNotFound", None, {}, "there is no Guild 'nightly' in namespace 'team-a'; create it"),
+    ("GuildInvalid", BAD_GUILD, {}, "Guild 'nightly': "),
+    ("GuildInvalid", {"roles": 3}, {}, "Guild 'nightly': spec."),
+    ("GuildInvalid", None, {"guildRef": None, "guild": BAD_GUILD}, "runTemplate.spec.guild: "),
+    ("SpecInvalid", kit.GUILD, {"runtimeClassName": "kata"}, "runTemplate.spec.runtimeClassName 'kata' is not allowed"),
+    ("SpecInvalid", kit.GUILD, {"workspace": {"git": {"url": "https://a.test/b.git"}}}, "has no fetcher"),
+]
+
+
+@pytest.mark.parametrize(("reason", "guild", "template", "words"), DOUBTS)
+def test_what_its_runs_would_be_refused_for_is_said_before_the_time(
+    reason: str, guild: Any, template: dict[str, Any], words: str
+) -> None:
+    view = nightly(template=template)
+    spec = {"spec": {key: value for key, value in view.spec["runTemplate"]["spec"].items() if value is not None}}
+    view = replace(view, spec={**view.spec, "runTemplate": spec})
+    unsure = doubt(view, guild, kit.config())
+    early = schedule_plan(view, (), at(1, 12), unsure)
+    assert said(early) == ("False", reason)
+    assert words in (early.status or {})["conditions"][0]["message"]
+    view = after(view, early)
+    assert schedule_plan(view, (), at(1, 13), unsure).status is None, "said once"
+    due = schedule_plan(view, (), at(2, 2, 0, 1), unsure)
+    assert due.create is not None, "the Run says so too, at its time"
+    assert said(due) == ("False", reason)
+    healed = schedule_plan(view, (), at(1, 13), doubt(nightly(), kit.GUILD, kit.config()))
+    assert said(healed) == ("True", "Accepted")
+
+
+def test_a_template_in_order_raises_no_doubt() -> None:
+    assert doubt(nightly(), kit.GUILD, kit.config()) is None
+    assert doubt(nightly(template={"task": 7}), None, kit.config()) is None, "its own plan says what is wrong"
