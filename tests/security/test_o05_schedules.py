@@ -80,7 +80,7 @@ def test_what_a_template_cannot_say(rules: Fence) -> None:
     labelled = schedule()
     labelled["spec"]["runTemplate"]["labels"] = {"guildhall.dev/run": "x"}
     assert denied(rules.create(labelled), "operator's")
-    for bad_times in ("* * * *", "@hourly", "* * * * * *", "0 2 * * *; rm"):
+    for bad_times in ("* * * *", "@reboot", "* * * * * *", "0 2 * * *; rm"):
         wrong = schedule()
         wrong["spec"]["schedule"] = bad_times
         assert rules.create(wrong, dry=True).returncode != 0, bad_times
@@ -91,6 +91,27 @@ def test_the_operator_creates_only_runs_of_schedules(rules: Fence) -> None:
     assert rules.create(owned("of-a-schedule"), user=operator).returncode == 0, "control"
     assert denied(rules.create(run("by-hand", mode="scheduled"), user=operator), "of a RunSchedule")
     assert denied(rules.create(owned("with-a-person", mode="interactive"), user=operator), "scheduled mode")
+
+
+def test_nobody_passes_a_run_off_as_a_schedules(rules: Fence) -> None:
+    """Such a Run would stand in for the one that is due, hold back the next, and push true ones out of the history."""
+    rules.create(schedule("s"))
+    uid = rules.get("runschedule", "s")["metadata"]["uid"]
+    anybody = rules.user({"apiGroups": ["guildhall.dev"], "resources": ["runs"], "verbs": ["create", "get", "patch"]})
+    assert denied(rules.create(owned("forged", uid), user=anybody), "only the operator makes Runs of a RunSchedule")
+    labelled = run("labelled")
+    labelled["metadata"]["labels"] = {"guildhall.dev/schedule": uid}
+    assert denied(rules.create(labelled, user=anybody), "guildhall.dev/schedule")
+    assert rules.create(run("plain"), user=anybody).returncode == 0, "control"
+    forged = {"metadata": owned("plain", uid)["metadata"]}
+    assert denied(rules.patch("run", "plain", forged, user=anybody), "only the operator makes Runs of a RunSchedule")
+    label = {"metadata": {"labels": {"guildhall.dev/schedule": uid}}}
+    assert denied(rules.patch("run", "plain", label, user=anybody), "guildhall.dev/schedule")
+
+    assert rules.create(owned("true", uid), user=rules.account("operator")).returncode == 0, "control"
+    assert rules.patch("run", "true", {"spec": {"cancel": True}}, user=anybody).returncode == 0, "a person may stop it"
+    left = rules.patch("run", "true", {"metadata": {"ownerReferences": []}}, user=anybody)
+    assert left.returncode == 0, "the collector takes owners away where a schedule is deleted without its Runs"
 
 
 def test_of_a_run_the_operator_switches_on_cancel_and_nothing_else(rules: Fence) -> None:
