@@ -185,6 +185,8 @@ export function createBackend({
               }
             : { files: [], omitted: [], message: "" },
         };
+      case "report":
+        return { status: 200, text: "<!doctype html>", headers: { "Content-Disposition": "attachment; filename=run.html" } };
       case "patch":
         return { status: 200, text: PATCH, headers: { "Content-Disposition": "attachment; filename=run.patch" } };
       default:

@@ -264,6 +264,20 @@ test("changes: the patch, files that will run are marked, the download is the ap
   await quiet(watched);
 });
 
+test("the report is the api's own file, from the result and from History, for the run that is meant", { skip }, async () => {
+  const watched = await open("#/runs/demo.yesterday");
+  const { page } = watched;
+  await page.click(".run-acts >> text=Result");
+  const [first] = await Promise.all([page.waitForEvent("download"), page.click("text=Download report")]);
+  assert.equal(first.suggestedFilename(), "run.html");
+  await page.keyboard.press("Escape");
+  await page.goto(`${stage.server.url}/#/history`);
+  await page.click(".history-line:has-text('yesterday')");
+  const [second] = await Promise.all([page.waitForEvent("download"), page.click(".history-acts >> text=Report")]);
+  assert.equal(new URL(second.url()).pathname + new URL(second.url()).search, "/api/runs/demo.yesterday/report?uid=uid-old");
+  await quiet(watched);
+});
+
 test("events: raw rows come page by page; History opens to task, result and error", { skip }, async () => {
   const watched = await open("#/runs/demo.yesterday?view=events");
   const { page } = watched;

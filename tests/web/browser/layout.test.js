@@ -75,3 +75,29 @@ test("the list of steps, at its end, begins with a whole row", { skip }, async (
   }
   await close();
 });
+
+test("a modal's buttons are in sight however long its text and low the window", { skip }, async () => {
+  for (const viewport of [NARROW.viewport, { width: 360, height: 560 }, { width: 1440, height: 420 }]) {
+    const { page, close } = await open("#/runs/demo.yesterday", { viewport });
+    await page.click(".run-acts >> text=Result");
+    await page.waitForSelector(".modal .prose table");
+    const { acts, body } = await page.evaluate(() => ({
+      acts: document.querySelector(".modal-acts").getBoundingClientRect().bottom,
+      body: document.querySelector(".modal-body").scrollHeight > document.querySelector(".modal-body").clientHeight,
+    }));
+    assert.ok(acts <= viewport.height, `buttons end at ${acts} of ${viewport.height} px`);
+    assert.equal(body, true, "the control: the text is longer than the modal");
+    await close();
+  }
+});
+
+test("narrow: the bar is two rows, with the way out in it", { skip }, async () => {
+  for (const width of [360, 390, 600, 760]) {
+    const { page, close } = await open("#/runs/demo.fix-slug", { viewport: { width, height: 760 } });
+    await page.waitForSelector(".chip--live");
+    const bar = await page.locator(".topbar").boundingBox();
+    assert.ok(bar.height <= 90, `${bar.height} px at ${width} px`);
+    assert.equal(await page.getByRole("button", { name: "Sign out jane@example.test" }).isVisible(), true);
+    await close();
+  }
+});

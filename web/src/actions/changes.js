@@ -1,4 +1,4 @@
-// The patch.
+// What can be taken away: the patch, and the whole run as one file.
 import { runPath } from "../api.js";
 import { download, later, request } from "../effects.js";
 import { readChanges } from "../incoming.js";
@@ -20,5 +20,8 @@ export const ChangesAnswered = (state, answer) =>
   answer.ok
     ? { ...state, changes: { ...state.changes, status: "ready", view: readChanges(answer.data), problem: null } }
     : refusedOr(state, answer, { ...state, changes: { ...state.changes, status: "failed", problem: answer.problem } });
+
+/** The run as one HTML file that needs no server: task, roles, steps, result and patch. */
+export const DownloadReport = (state) => [state, download(runPath(state.route.runId, "/report", state.route.uid))];
 
 export const DownloadPatch = (state) => [state, download(runPath(state.route.runId, "/patch", state.route.uid))];

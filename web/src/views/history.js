@@ -1,4 +1,5 @@
 // History: every run one may see, newest first; a row opens to its task, result or error.
+import { runPath } from "../api.js";
 import { h } from "../h.js";
 import { numberOr, table, text } from "../safe.js";
 import { statusOfPhase } from "../labels.js";
@@ -151,6 +152,16 @@ function Opened(state, run, store) {
           href: formatRoute({ screen: "watch", runId: run.id, uid: run.uid, view: "changes" }),
         },
         [Icon("result", 14), h("span", {}, "Changes")],
+      ),
+      h(
+        "a",
+        {
+          class: "button button--small",
+          href: runPath(run.id, "/report", run.uid),
+          download: "",
+          title: "The whole run as one HTML file that needs no server",
+        },
+        [Icon("download", 14), h("span", {}, "Report")],
       ),
       Delivery(run, state.labels),
       run.private === true && Chip("info", "private", "private"),

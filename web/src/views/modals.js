@@ -1,7 +1,7 @@
 // Modals inside the run view: question, approval, interrupt, stop, result, keys. Each says which run it is about.
 import { h } from "../h.js";
 import { listOf, table, text } from "../safe.js";
-import { CloseModal, ConfirmStop, Copy, DownloadPatch, Go } from "../actions.js";
+import { CloseModal, ConfirmStop, Copy, DownloadPatch, DownloadReport, Go } from "../actions.js";
 import { duration, plural, runSeconds } from "../format.js";
 import { deriveCostStrip, newestLedger } from "../derive/cost.js";
 import { titleOf } from "../derive/title.js";
@@ -108,6 +108,13 @@ function ResultModal(state, store) {
   ];
   const acts = [
     Button({ action: [Copy, raw], icon: "copy", label: "Copy raw", tone: "quiet" }),
+    Button({
+      action: DownloadReport,
+      icon: "download",
+      label: "Download report",
+      tone: "quiet",
+      title: "The whole run as one HTML file that needs no server",
+    }),
     run.patchSHA256 && Button({ action: DownloadPatch, icon: "download", label: "Download patch" }),
     run.changedFilesTotal > 0 &&
       Button({
