@@ -120,7 +120,7 @@ def kwok(cluster: Cluster, binary: str, namespace: str, count: int) -> Iterator[
         process.wait(10)
         kinds = "mutatingadmissionpolicybinding,mutatingadmissionpolicy,storageclass,node"
         cluster.attempt("delete", kinds, NAME, "--ignore-not-found", "--wait=false")
-        cluster.attempt("delete", "pv", "-l", f"bench={NAME}", "--wait=false")
+        cluster.attempt("delete", "--raw", f"/api/v1/persistentvolumes?labelSelector=bench%3D{NAME}")
 
 
 def run_body(number: int, namespace: str) -> dict[str, Any]:
@@ -243,10 +243,10 @@ def main() -> int:
         stack.enter_context(kwok(cluster, binary, operator.runs, count))
         operator.start(maxConcurrentRuns=10_000, storage={"class": NAME, "journalSize": "16Mi"})
         found = asyncio.run(measured(operator, count))
-    print(json.dumps(found))
-    out = ROOT / "artifacts" / "bench" / "drain_on_kwok.json"
-    out.parent.mkdir(parents=True, exist_ok=True)
-    out.write_text(json.dumps(found, indent=1) + "\n")
+        print(json.dumps(found), flush=True)
+        out = ROOT / "artifacts" / "bench" / "drain_on_kwok.json"
+        out.parent.mkdir(parents=True, exist_ok=True)
+        out.write_text(json.dumps(found, indent=1) + "\n")
     return 0
 
 
