@@ -172,6 +172,35 @@ def test_links_types_deletions_and_modes(
     assert repository.git("rev-parse", f"{message.commit}^{{tree}}") == work.tree()
 
 
+def test_pointers_and_submodules_stay_what_they_are(
+    served: Servers, repository: Repository, tmp_path: Path, publisher: PublishPod
+) -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:" + b"1" * 64 + b"\nsize 9000000\n"
+    attributes = b"*.bin filter=lfs diff=lfs merge=lfs -text\n"
+    blobs = {b".gitattributes": attributes, b"README.md": b"two\n", b"model.bin": pointer}
+    entries = [("100644", name, repository.blob(content)) for name, content in blobs.items()]
+    module = ("160000", b"some module", "2" * 40)
+    base = repository.commit(repository.tree(*entries, module), ref="refs/heads/heavy")
+    patch = _changed("README.md", "two", "mended")
+    message = publisher.publish(served.git(repository.path.name), base, patch)
+    assert message.outcome == "published", message
+    listed = repository.git("ls-tree", message.commit or "").splitlines()
+    assert f"160000 commit {'2' * 40}\tsome module" in listed
+    assert f"100644 blob {repository.blob(pointer)}\tmodel.bin" in listed
+    assert repository.git("diff", "--name-only", base, message.commit or "") == "README.md"
+
+
+def _blob(content: str) -> str:
+    return hashlib.sha1(f"blob {len(content)}\0{content}".encode(), usedforsecurity=False).hexdigest()
+
+
+def _changed(path: str, old: str, new: str) -> bytes:
+    return (
+        f"diff --git a/{path} b/{path}\nindex {_blob(old + chr(10))}..{_blob(new + chr(10))} 100644\n--- a/{path}\n"
+        f"+++ b/{path}\n@@ -1 +1 @@\n-{old}\n+{new}\n"
+    ).encode()
+
+
 def _new(path: str, content: str = "x", mode: str = "100644") -> bytes:
     blob = hashlib.sha1(f"blob {len(content)}\0{content}".encode(), usedforsecurity=False).hexdigest()
     return (
