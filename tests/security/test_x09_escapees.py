@@ -113,6 +113,32 @@ def test_background_commands_are_bounded_and_their_output_is_its_newest(tmp_path
         assert states == {"stopped"}, "all ended with the connection"
 
 
+def test_background_commands_started_in_one_moment_are_bounded_too(tmp_path: Path) -> None:
+    with running(tmp_path, with_baseline=False) as shop, shop.client() as client:
+        mark = marks()
+        started = [client.start(frames.ExecRequest, command=f"sleep {mark}", background=True) for _ in range(40)]
+        answers = [client.finish(number) for number in started]
+        assert [answer.code for answer in answers].count("busy") == 24
+        assert len(jobs(client).jobs) == 16
+        assert {job.state for job in jobs(client, stop=True).jobs} == {"stopped"}
+        assert gone(f"sleep {mark}")
+        again = client.sh("echo again; exit 3", background=True)
+        assert again.text == b"again\n", "control: the places are free again"
+
+
+def test_a_stop_of_everything_ends_what_is_just_being_started(tmp_path: Path) -> None:
+    """Its start is told after 300 ms; what changes files after the last look at them would be in no patch."""
+    with running(tmp_path, with_baseline=False) as shop, shop.client() as client:
+        mark = marks()
+        starting = client.start(frames.ExecRequest, command=f"touch begun; sleep {mark}; touch late", background=True)
+        jobs(client, stop=True)
+        assert gone(f"sleep {mark}")
+        answer = client.finish(starting)
+        assert (answer.last.ended, answer.last.job) == ("signalled", None)
+        assert jobs(client).jobs == []
+        assert client.sh("true", background=True).last.ended in ("exited", "started"), "control: another is started"
+
+
 def fill_the_background(shop: Workshop, client: Client, most: int) -> None:
     flood = "head -c 30000000 /dev/zero | tr '\\0' x; echo last; sleep 1000"
     assert client.sh(flood, background=True, tail_bytes=1_000).last.job == 1

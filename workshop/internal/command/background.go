@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -28,29 +29,50 @@ type declared struct {
 	status   unix.WaitStatus
 }
 
-// board lists the background commands of the server's life: all that run, and the last that ended.
+// board lists the background commands of the server's life: all that run, and the last that ended. One that is being
+// started has its place before it has its number, so that no start goes over the limit and no stop overlooks it.
 type board struct {
-	mutex sync.Mutex
-	last  int64
-	all   []*declared
+	mutex    sync.Mutex
+	last     int64
+	starting []*declared
+	all      []*declared
 }
 
-func (b *board) running() int {
+// reserve gives a command that is to be started its place; nil when BackgroundMaxCount run.
+func (b *board) reserve(request *frame.Exec) *declared {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
-	count := 0
+	count := len(b.starting)
 	for _, one := range b.all {
 		if !one.isOver() {
 			count++
 		}
 	}
-	return count
+	if count >= limit.BackgroundMaxCount {
+		return nil
+	}
+	one := &declared{command: listed(request.Command), request: request.ID, done: make(chan struct{})}
+	b.starting = append(b.starting, one)
+	return one
+}
+
+// drop takes back the place of a command that did not start, or ended at once. Whoever stops it need not wait.
+func (b *board) drop(one *declared, status unix.WaitStatus) {
+	one.end(status, false)
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	b.unreserve(one)
+}
+
+func (b *board) unreserve(one *declared) {
+	b.starting = slices.DeleteFunc(b.starting, func(other *declared) bool { return other == one })
 }
 
 // add numbers one and forgets the oldest that ended when BackgroundKeptMaxCount are known.
 func (b *board) add(one *declared) {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
+	b.unreserve(one)
 	b.last++
 	one.number = b.last
 	b.all = append(b.all, one)
@@ -67,6 +89,13 @@ func (b *board) list() []*declared {
 	b.mutex.Lock()
 	defer b.mutex.Unlock()
 	return append([]*declared{}, b.all...)
+}
+
+// living are those that have not ended, whether they have a number already or not.
+func (b *board) living() []*declared {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	return slices.DeleteFunc(slices.Concat(b.starting, b.all), (*declared).isOver)
 }
 
 func (b *board) find(number int64) *declared {
@@ -89,17 +118,19 @@ func (d *declared) isOver() bool {
 
 // background lets the command run on, its newest output kept in memory within the request's bounds. A command that
 // ends within a moment, with all it started, is answered like a foreground one.
-func (r *Runner) background(request *frame.Exec, j *job) *frame.ExecResult {
+func (r *Runner) background(request *frame.Exec, j *job, one *declared) *frame.ExecResult {
 	c := newCall(request, j, func([]byte, int64) {})
+	one.call = c
 	began := time.Now()
 	result := &frame.ExecResult{Ended: "started"}
-	if c.until(j.ended, earlyEnd) {
+	if c.until(j.ended, earlyEnd) || one.isStopping() {
 		r.leave(request.ID)
 		c.drain()
 		result.ElapsedMilliseconds = time.Since(began).Milliseconds()
-		describe(result, <-j.status)
+		status := <-j.status
+		describe(result, status)
+		r.board.drop(one, status)
 	} else {
-		one := &declared{command: listed(request.Command), request: request.ID, call: c, done: make(chan struct{})}
 		r.board.add(one)
 		go r.follow(one)
 		result.Job = one.number
@@ -154,6 +185,12 @@ func (d *declared) markStopping() {
 	d.stopping = true
 }
 
+func (d *declared) isStopping() bool {
+	d.mutex.Lock()
+	defer d.mutex.Unlock()
+	return d.stopping
+}
+
 // show is what the caller is told of it.
 func (d *declared) show() frame.JobState {
 	d.mutex.Lock()
@@ -199,10 +236,7 @@ func (r *Runner) Jobs(request *frame.Jobs) (*frame.JobsResult, error) {
 // stopAll kills every background command and what it started.
 func (r *Runner) stopAll() {
 	var all sync.WaitGroup
-	for _, one := range r.board.list() {
-		if one.isOver() {
-			continue
-		}
+	for _, one := range r.board.living() {
 		all.Go(func() {
 			one.markStopping()
 			r.leave(one.request)

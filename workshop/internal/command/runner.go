@@ -62,10 +62,28 @@ type Started struct {
 	runner  *Runner
 	request *frame.Exec
 	job     *job
+	place   *declared // on the board, nil for a foreground command
 }
 
 // Start begins a command. When it returns, the command can be given input and signals.
 func (r *Runner) Start(request *frame.Exec) (*Started, error) {
+	var place *declared
+	if request.Background {
+		if place = r.board.reserve(request); place == nil {
+			return nil, frame.Faultf(frame.Busy, "%d background commands run already; stop one first", limit.BackgroundMaxCount)
+		}
+	}
+	j, err := r.launch(request)
+	if err != nil {
+		if place != nil {
+			r.board.drop(place, 0)
+		}
+		return nil, err
+	}
+	return &Started{r, request, j, place}, nil
+}
+
+func (r *Runner) launch(request *frame.Exec) (*job, error) {
 	plan, err := r.plan(request)
 	if err != nil {
 		return nil, err
@@ -76,13 +94,13 @@ func (r *Runner) Start(request *frame.Exec) (*Started, error) {
 		return nil, err
 	}
 	r.enter(request.ID, j)
-	return &Started{r, request, j}, nil
+	return j, nil
 }
 
 // Finish follows the command to its end, or lets it run on when it is a background one.
 func (s *Started) Finish(ctx context.Context, emit Emit) (*frame.ExecResult, error) {
 	if s.request.Background {
-		return s.runner.background(s.request, s.job), nil
+		return s.runner.background(s.request, s.job, s.place), nil
 	}
 	defer s.runner.leave(s.request.ID)
 	return newCall(s.request, s.job, emit).run(ctx)
@@ -92,9 +110,6 @@ func (r *Runner) plan(request *frame.Exec) (launch, error) {
 	shell := r.Shell()
 	if shell == "" {
 		return launch{}, frame.Faultf(frame.Unsupported, "the image has neither bash nor sh in its PATH")
-	}
-	if request.Background && r.board.running() >= limit.BackgroundMaxCount {
-		return launch{}, frame.Faultf(frame.Busy, "%d background commands run already; stop one first", limit.BackgroundMaxCount)
 	}
 	environment, err := environ(r.fixed, request.Env)
 	if err != nil {
@@ -147,7 +162,7 @@ func (r *Runner) leave(id int64) {
 
 // EndAll kills every command, background ones too.
 func (r *Runner) EndAll() {
-	for _, one := range r.board.list() {
+	for _, one := range r.board.living() {
 		one.markStopping()
 	}
 	r.mutex.Lock()
