@@ -21,7 +21,7 @@ export const ChangesAnswered = (state, answer) =>
     ? { ...state, changes: { ...state.changes, status: "ready", view: readChanges(answer.data), problem: null } }
     : refusedOr(state, answer, { ...state, changes: { ...state.changes, status: "failed", problem: answer.problem } });
 
-/** The run as one HTML file that needs no server: task, roles, steps, result and patch. */
-export const DownloadReport = (state) => [state, download(runPath(state.route.runId, "/report", state.route.uid))];
+/** A run, {id, uid}, as one HTML file that needs no server: task, roles, steps, result and patch. */
+export const DownloadReport = (state, { id, uid }) => [state, download(runPath(id, "/report", uid))];
 
 export const DownloadPatch = (state) => [state, download(runPath(state.route.runId, "/patch", state.route.uid))];

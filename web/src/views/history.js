@@ -1,12 +1,11 @@
 // History: every run one may see, newest first; a row opens to its task, result or error.
-import { runPath } from "../api.js";
 import { h } from "../h.js";
 import { numberOr, table, text } from "../safe.js";
 import { statusOfPhase } from "../labels.js";
 import { dayAndTime, duration, money, plural, runSeconds, UNKNOWN } from "../format.js";
 import { nameOf, subtitleOf, titleOf } from "../derive/title.js";
 import { formatRoute } from "../router.js";
-import { Go, MoreHistory, ToggleHistoryRow } from "../actions.js";
+import { DownloadReport, Go, MoreHistory, ToggleHistoryRow } from "../actions.js";
 import { Delivery } from "./delivery.js";
 import { Prose } from "./prose.js";
 import { Icon } from "./icons.js";
@@ -153,16 +152,13 @@ function Opened(state, run, store) {
         },
         [Icon("result", 14), h("span", {}, "Changes")],
       ),
-      h(
-        "a",
-        {
-          class: "button button--small",
-          href: runPath(run.id, "/report", run.uid),
-          download: "",
-          title: "The whole run as one HTML file that needs no server",
-        },
-        [Icon("download", 14), h("span", {}, "Report")],
-      ),
+      Button({
+        action: [DownloadReport, { id: run.id, uid: run.uid }],
+        icon: "download",
+        label: "Report",
+        small: true,
+        title: "The whole run as one HTML file that needs no server",
+      }),
       Delivery(run, state.labels),
       run.private === true && Chip("info", "private", "private"),
       run.live === false && Chip("quiet", "pending", "only in history"),

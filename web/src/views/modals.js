@@ -109,7 +109,7 @@ function ResultModal(state, store) {
   const acts = [
     Button({ action: [Copy, raw], icon: "copy", label: "Copy raw", tone: "quiet" }),
     Button({
-      action: DownloadReport,
+      action: [DownloadReport, { id: state.route.runId, uid: state.route.uid }],
       icon: "download",
       label: "Download report",
       tone: "quiet",
