@@ -1,6 +1,6 @@
 """One way to start git, for fetching and for publishing: hardened, bounded, and its faults as sentences."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from guildhall_contracts.fetch import GitUrl, Scheme, parse_git_url
@@ -11,9 +11,7 @@ from guildhall_fetcher.failure import FetchFailed
 from guildhall_fetcher.hardening import environment, options
 from guildhall_fetcher.places import Places
 from guildhall_fetcher.process import Deadline, Sink, run
-from guildhall_fetcher.words import explain
-
-Explain = Callable[[str, int], FetchFailed]
+from guildhall_fetcher.words import Explain, explain
 
 
 class Collected:

@@ -7,7 +7,7 @@ import re
 from typing import Final
 
 from guildhall_fetcher.failure import FetchFailed
-from guildhall_fetcher.git import Explain
+from guildhall_fetcher.words import Explain
 
 _RULES: Final[tuple[tuple[str, str], ...]] = (
     (r"stale info", "the branch was made by somebody else meanwhile"),

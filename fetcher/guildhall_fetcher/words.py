@@ -6,12 +6,15 @@ what the Secret holds.
 
 import base64
 import re
+from collections.abc import Callable
 from typing import Final
 
 from guildhall_contracts.base import one_line
 from guildhall_contracts.fetch import FetchOutcome, GitUrl
 
 from guildhall_fetcher.failure import FetchFailed
+
+Explain = Callable[[str, int], FetchFailed]  # of git's last words and its exit code
 
 LINE_MAX_CHARS: Final = 200
 BROKEN_PIPE: Final = 13  # SIGPIPE

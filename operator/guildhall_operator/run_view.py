@@ -87,7 +87,8 @@ class RunView:
     @property
     def stage(self) -> tuple[bool | int, ...]:
         """Changes when another part of a plan, or its schedule, has something to do with it from now on."""
-        return (self.finished, self.was_sealed, self.fetching, self.between, len(self.attempts))
+        delivery = "Delivered" in self.conditions
+        return (self.finished, self.was_sealed, self.fetching, self.between, delivery, len(self.attempts))
 
     @property
     def holds(self) -> bool:

@@ -5,11 +5,14 @@ from typing import Any
 
 import pytest
 from guildhall_contracts.publish import PublishRequest, branch_of
+from guildhall_contracts.run import RunStatus
 from guildhall_operator.actions import Plan
 from guildhall_operator.plan import plan
 from guildhall_operator.records import ClaimRecord, JobRecord, PodRecord
 from guildhall_operator.run_view import RunView
 from guildhall_operator.status import stamp
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from unit.operator import kit
 
 HASH = "c" * 64
@@ -278,3 +281,39 @@ def test_a_branch_needs_a_repository() -> None:
     refused = plan(kit.run({"deliver": "branch", **clear}), kit.fetch_world(), kit.START)
     assert "in the clear" in kit.condition(refused, "Accepted")["message"]
     assert plan(kit.run(SPEC), kit.fetch_world(), kit.START).create, "control"
+
+
+SAID = st.sampled_from([None, "", "{}", says(), says("branch_taken"), says("failed", "x"), says() + "x"])
+PODS = st.builds(
+    publish_pod, SAID, exit_code=st.sampled_from([0, 1, 137]), number=st.integers(1, 3),
+    reason=st.sampled_from(["", "Evicted", "DeadlineExceeded"]), deleting=st.sampled_from(["", stamp(kit.at(9))]),
+)  # fmt: skip
+WORDS = st.sampled_from([None, WORD, {**WORD, "omitted": 1}, {**WORD, "willRun": 1}, {"sha256": None}])
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    word=WORDS, pods=st.lists(PODS, max_size=3), jobs=st.sets(st.integers(1, 3)), waited=st.booleans(),
+    failed=st.sampled_from(["", "BackoffLimitExceeded"]), outcome=st.sampled_from(["succeeded", "failed"]),
+)  # fmt: skip
+def test_whatever_its_pods_say_a_delivery_settles_once_and_nothing_is_freed_before(
+    *, word: dict[str, Any] | None, pods: list[PodRecord], jobs: set[int], waited: bool, failed: str, outcome: str
+) -> None:
+    there = {name: job for each in jobs for name, job in publish_job_of(each, failed=failed).items()}
+    view, made = over(outcome), 0
+    for _ in range(6):
+        waits = dict.fromkeys(("publish-job", "patch-word", "publish-policy"), 1_000.0) if waited else {}
+        done = look(view, run_pod(word, outcome), *pods, jobs=there, waits=waits)
+        made += len(done.create)
+        if done.status is not None:
+            RunStatus.model_validate(done.status)
+            view = kit.slimmed(kit.after(view, done))
+        there |= {name: publish_job_of(number)[name] for number in (1, 2, 3) for name in publish_job_of(number)
+                  if name in {item["metadata"]["name"] for item in done.create}}  # fmt: skip
+        settled_now = view.conditions.get("Delivered", {}).get("status") in {"True", "False"}
+        assert settled_now or not done.deletions
+    assert made <= kit.config().attempts_max_count
+    again = look(view, run_pod(word, outcome), *pods, jobs=there, waits=waits)
+    assert (again.create, again.status) == ((), None), "a fixed point"
+    commit = view.status.get("delivery", {}).get("commit")
+    assert (view.conditions.get("Delivered", {}).get("reason") == "Pushed") == bool(commit)
