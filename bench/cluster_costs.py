@@ -43,6 +43,13 @@ def writes_of(events: list[dict[str, Any]], uid: str, name: str) -> list[dict[st
     ]
 
 
+def act_of(event: dict[str, Any]) -> str:
+    """Who did what to which kind of object."""
+    about = event["objectRef"]
+    kind = "/".join(filter(None, (about["resource"], about.get("subresource", ""))))
+    return f"{event['user']['username'].rsplit(':', 1)[-1]} {event['verb']} {kind}"
+
+
 def one_run(here: Installation, number: int, workspace: dict[str, Any] | None = None) -> dict[str, Any]:
     """Costs of one Run, without a source or with `workspace`."""
     name = f"bench-{number}"
@@ -63,6 +70,7 @@ def one_run(here: Installation, number: int, workspace: dict[str, Any] | None = 
     return {
         "writes": len(plain),
         "by": dict(by),
+        "of": dict(sorted(Counter(map(act_of, plain)).items())),
         "eventWrites": len(mine) - len(plain),
         "runToJobMs": round(1000 * (stamp(created["stageTimestamp"]) - stamp(apply_["stageTimestamp"]))),
         "scheduledToFirstEventMs": round(1000 * (stamp(first["ts"]) - stamp(bound["stageTimestamp"]))),
