@@ -14,6 +14,7 @@ from guildhall_contracts.events import Unreadable
 from guildhall_contracts.limits import STREAM_QUEUE_MAX_COUNT
 
 FRAMES_PER_SECOND_MAX_COUNT: Final = 10
+FRAMES_BURST_MAX_COUNT: Final = 5
 QUEUE_MAX_BYTES: Final = 8 * 1024 * 1024
 FRAME_EVENTS_MAX_COUNT: Final = 500
 
@@ -135,13 +136,31 @@ class Viewer:
         return len(self._frames)
 
 
+class Pace:
+    """Ten frames a second in the long run, a few of them at once: a step's events come in a burst and are not held."""
+
+    def __init__(self, now: float) -> None:
+        self._credit = float(FRAMES_BURST_MAX_COUNT)
+        self._at = now
+
+    def wait_seconds(self, now: float) -> float:
+        """How long the next frame has to wait at `now`; 0 when it may go."""
+        earned = max(now - self._at, 0) * FRAMES_PER_SECOND_MAX_COUNT
+        self._credit, self._at = min(self._credit + earned, FRAMES_BURST_MAX_COUNT), now
+        return max(1 - self._credit, 0) / FRAMES_PER_SECOND_MAX_COUNT
+
+    def spend(self) -> None:
+        """A frame has gone. One that was told out of turn is paid for by those that follow."""
+        self._credit -= 1
+
+
 class Channel:
-    """The viewers of one Run. Events are gathered into at most ten frames a second; the first goes at once."""
+    """The viewers of one Run. Events are gathered into frames, which go at their pace; after a silence at once."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._pending: list[Item] = []
-        self._slot = -1
+        self._pace = Pace(clock())
         self._timer: asyncio.TimerHandle | None = None
         self.viewers: set[Viewer] = set()
 
@@ -160,11 +179,10 @@ class Channel:
             return
         self._pending += items
         if self._timer is None:
-            now = self._clock() * FRAMES_PER_SECOND_MAX_COUNT
-            if int(now) != self._slot:
+            wait = self._pace.wait_seconds(self._clock())
+            if wait == 0:
                 self._flush()
-            else:  # one frame per tenth of a second by the clock: a late one delays none after it
-                wait = (self._slot + 1 - now) / FRAMES_PER_SECOND_MAX_COUNT
+            else:
                 self._timer = asyncio.get_running_loop().call_later(wait, self._flush)
 
     def tell(self, frame: Frame) -> None:
@@ -184,7 +202,8 @@ class Channel:
             self._timer.cancel()
             self._timer = None
         pending, self._pending = self._pending, []
-        self._slot = int(self._clock() * FRAMES_PER_SECOND_MAX_COUNT)
+        self._pace.wait_seconds(self._clock())
+        self._pace.spend()
         for start in range(0, len(pending), FRAME_EVENTS_MAX_COUNT):
             frame = events_frame(tuple(pending[start : start + FRAME_EVENTS_MAX_COUNT]))
             for viewer in self.viewers:

@@ -1,6 +1,7 @@
 """The live stream over a real socket: resumed, repaired, silent, stalled; every event once and in order."""
 
 import asyncio  # noqa: I001
+import itertools
 import json
 import socket
 import time
@@ -10,7 +11,20 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guildhall_api.hub import QUEUE_MAX_BYTES, Channel, Cursor, Item, Viewer, events_frame, message, newer, parse_cursor
+from guildhall_api.hub import (
+    FRAMES_BURST_MAX_COUNT,
+    FRAMES_PER_SECOND_MAX_COUNT,
+    QUEUE_MAX_BYTES,
+    Channel,
+    Cursor,
+    Item,
+    Pace,
+    Viewer,
+    events_frame,
+    message,
+    newer,
+    parse_cursor,
+)
 from guildhall_api.routes import stream
 from guildhall_contracts import limits
 
@@ -274,18 +288,40 @@ async def test_a_queue_is_bounded_in_bytes_too() -> None:
     assert b"resync" in frame.data
 
 
-async def test_at_most_ten_frames_a_second_and_all_viewers_share_them() -> None:
+async def test_frames_keep_their_pace_and_all_viewers_share_them() -> None:
     channel = Channel(time.monotonic)
     one, other = channel.join(), channel.join()
+    begun = time.monotonic()
     for seq in range(1, 101):
         channel.publish(_items(seq, seq))
         await asyncio.sleep(0.005)
     await asyncio.sleep(0.15)
     frames = list(one._frames)
     assert [item.at.seq for frame in frames for item in frame.items] == list(range(1, 101))
-    assert len(frames) <= 10
-    assert len(frames[0].items) == 1  # the first goes at once
+    most = FRAMES_BURST_MAX_COUNT + FRAMES_PER_SECOND_MAX_COUNT * (time.monotonic() - begun)
+    assert FRAMES_BURST_MAX_COUNT < len(frames) <= most + 1
+    assert [len(frame.items) for frame in frames[:FRAMES_BURST_MAX_COUNT]] == [1] * FRAMES_BURST_MAX_COUNT  # at once
     assert all(mine is his for mine, his in zip(frames, other._frames, strict=True))
+
+
+def test_the_pace_lets_a_burst_go_and_holds_a_flood() -> None:
+    pace, now, sent = Pace(0.0), 0.0, []
+    while now < 10:
+        if pace.wait_seconds(now) == 0:
+            pace.spend()
+            sent.append(now)
+        now += 0.001
+    assert sent[:FRAMES_BURST_MAX_COUNT] == pytest.approx([0, 0.001, 0.002, 0.003, 0.004])
+    assert len(sent) <= 10 * FRAMES_PER_SECOND_MAX_COUNT + FRAMES_BURST_MAX_COUNT
+    gaps = [later - earlier for earlier, later in itertools.pairwise(sent[FRAMES_BURST_MAX_COUNT:])]
+    assert max(gaps) < 0.11, "nobody waits longer than a tenth of a second"
+    for _ in range(30):
+        pace.spend()
+    assert 2 < pace.wait_seconds(now) < 4, "what went out of turn is paid for"
+    assert pace.wait_seconds(now + 60) == 0
+    for _ in range(FRAMES_BURST_MAX_COUNT):
+        pace.spend()
+    assert pace.wait_seconds(now + 60) > 0, "an hour of silence earns no more than a burst"
 
 
 def test_a_frame_is_cut_to_what_a_viewer_lacks() -> None:
