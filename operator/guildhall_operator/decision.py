@@ -52,6 +52,18 @@ class Decision:
         self.requeue(look_again_seconds)
 
     def _notes(self, status: dict[str, Any]) -> tuple[Note, ...]:
+        return (*self._headline_note(status), *self._delivery_note(status))
+
+    def _delivery_note(self, status: dict[str, Any]) -> tuple[Note, ...]:
+        """What became of the branch, once it is settled: it is no headline of the Run."""
+        told = self.draft.get("Delivered")
+        old = self.run.conditions.get("Delivered", {}).get("status")
+        if told.get("status") not in {"True", "False"} or told.get("status") == old:
+            return ()
+        attempt = len(status.get("attempts", []))
+        return (Note(told["reason"], told["message"] or told["reason"], told["status"] == "False", attempt),)
+
+    def _headline_note(self, status: dict[str, Any]) -> tuple[Note, ...]:
         reason = status.get("reason", "Pending")
         if reason == self.run.status.get("reason") or reason in _SILENT:
             return ()

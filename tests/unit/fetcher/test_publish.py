@@ -4,12 +4,13 @@ import hashlib
 import os
 import re
 import shutil
+import socket
 from pathlib import Path
 
 import pytest
 from guildhall_contracts.publish import PublishMessage
 from support.fetching import Servers
-from support.publishing import AT, BRANCH, UID, PublishPod, Work
+from support.publishing import AT, BRANCH, MIB, UID, PublishPod, Work
 from support.repositories import Repository, ordinary
 
 PASSWORD = "sesame-open-sesame"
@@ -121,6 +122,18 @@ def test_a_commit_the_server_no_longer_has(
     (work.folder / "README.md").write_text("mended\n")
     message = publisher.publish(served.git(repository.path.name), "1" * 40, work.patch())
     refused(message, "failed", "does not give out the commit 111111111111")
+
+
+def test_a_repository_larger_than_its_room_and_one_that_never_answers(
+    served: Servers, repository: Repository, work: Work, publisher: PublishPod
+) -> None:
+    base = repository.files({"big": os.urandom(3 * MIB), "README.md": b"two\n"}, ref="refs/heads/big")
+    url, patch = served.git(repository.path.name), _changed("README.md", "two", "mended")
+    refused(publisher.publish(url, base, patch, maxBytes=MIB), "failed", "storage.size")
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        message = publisher.publish(f"git://127.0.0.1:{silent.getsockname()[1]}/x.git", base, patch, timeoutSeconds=1)
+    refused(message, "failed", "could not be pushed within 1 s", "fetcher.timeoutSeconds")
+    assert publisher.publish(url, base, patch).outcome == "published", "control"
 
 
 def test_other_bytes_than_those_named(

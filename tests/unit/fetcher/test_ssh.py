@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from support.fetching import Pod
+from support.publishing import BRANCH, PublishPod, Work
 from support.repositories import Repository, ordinary
 from support.sshd import Sshd, new_key, sshd
 
@@ -64,3 +65,23 @@ def test_a_key_it_does_not_know(pod: Pod, server: Sshd, made: Repository, tmp_pa
 def test_no_such_repository(pod: Pod, server: Sshd, made: Repository) -> None:
     message = pod.fetch(f"{_url(server, made)}-none")
     assert (message.outcome, "no such repository" in message.message) == ("denied", True), pod.output
+
+
+def test_a_branch_is_pushed_with_the_key_and_with_no_other(
+    pod: Pod, server: Sshd, made: Repository, tmp_path: Path
+) -> None:
+    work = Work.of(made, tmp_path / "work")
+    (work.folder / "README.md").write_text("mended\n")
+    assert pod.secret is not None
+    publisher = PublishPod(tmp_path / "publisher", secret=dict(pod.secret))
+    message = publisher.publish(_url(server, made), work.commit, work.patch())
+    assert message.outcome == "published", publisher.output
+    assert made.git("rev-parse", f"refs/heads/{BRANCH}") == message.commit
+    assert "PRIVATE KEY" not in publisher.output + message.model_dump_json()
+    made.git("update-ref", "-d", f"refs/heads/{BRANCH}")
+    other = PublishPod(
+        tmp_path / "other-pod", secret={**pod.secret, "ssh-privatekey": new_key(tmp_path / "k").read_bytes()}
+    )
+    refused = other.publish(_url(server, made), work.commit, work.patch())
+    assert (refused.outcome, "refuses the Secret" in refused.message) == ("failed", True), refused
+    assert BRANCH not in made.git("for-each-ref")

@@ -187,6 +187,7 @@ def test_the_branch_and_commit_are_in_the_status() -> None:
     assert settled(done) == ("True", "Pushed", f"branch {BRANCH} at commit {'d' * 40}")
     assert done.status is not None
     assert done.status["delivery"] == {"branch": BRANCH, "commit": "d" * 40, "patchSHA256": HASH}
+    assert [(note.reason, note.warning) for note in done.notes] == [("Pushed", False)], "an Event, once"
     names = {item.name for item in done.deletions}
     assert {f"fix-{kit.UID}-p1", f"fix-{kit.UID}-a1", JOURNAL} <= names, "now all of it is freed"
 
@@ -201,6 +202,7 @@ def test_what_a_person_must_mend_is_not_tried_again(said: str, reason: str) -> N
     assert done.create == ()
     assert settled(done)[:2] == ("False", reason)
     assert settled(done)[2] == json.loads(said)["message"]
+    assert [(note.reason, note.warning, note.message) for note in done.notes] == [(reason, True, settled(done)[2])]
     assert done.status is not None
     assert "commit" not in done.status["delivery"]
     assert done.status["phase"] == "Succeeded", "the work was done"
