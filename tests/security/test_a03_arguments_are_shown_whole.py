@@ -1,7 +1,7 @@
 """A3, the gateway's half: what a person is shown is the tool and every byte of the canonical arguments, never prose.
 
 The console's half (hidden characters spelt out, 10 MB, apart from prose): `tests/web/dom/views.test.js` and
-`tests/web/browser/people.test.js`, "A3".
+`tests/web/browser/people.test.js` and `timed/arguments.test.js`, "A3".
 """
 
 import json

@@ -1,11 +1,11 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { openPage, watchedPage } from "../lib/browser.js";
-import { setStage } from "../lib/stage.js";
-import { startConsoleServer } from "../lib/console-server.js";
-import { corporaMissing, ownCases, xssCases } from "../lib/corpora.js";
-import { textOf } from "../lib/cases.js";
-import { goodRun, longRun } from "../../../web/dev/frames.js";
+import { openPage, watchedPage } from "../../lib/browser.js";
+import { setStage } from "../../lib/stage.js";
+import { startConsoleServer } from "../../lib/console-server.js";
+import { corporaMissing, ownCases, xssCases } from "../../lib/corpora.js";
+import { textOf } from "../../lib/cases.js";
+import { goodRun, longRun } from "../../../../web/dev/frames.js";
 
 const stage = setStage({
   shared: true,

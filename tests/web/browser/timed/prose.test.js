@@ -1,12 +1,12 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { watchedPage } from "../lib/browser.js";
-import { setStage } from "../lib/stage.js";
-import { startProseServer } from "../lib/prose-server.js";
-import { HEADERS } from "../serve.mjs";
-import { corporaMissing, hostileTexts, ownCases, xssCases } from "../lib/corpora.js";
-import { textOf } from "../lib/cases.js";
-import { violationsSource } from "../lib/allowlist.js";
+import { watchedPage } from "../../lib/browser.js";
+import { setStage } from "../../lib/stage.js";
+import { startProseServer } from "../../lib/prose-server.js";
+import { HEADERS } from "../../serve.mjs";
+import { corporaMissing, hostileTexts, ownCases, xssCases } from "../../lib/corpora.js";
+import { textOf } from "../../lib/cases.js";
+import { violationsSource } from "../../lib/allowlist.js";
 
 const stage = setStage({ shared: true, start: startProseServer });
 const { skip } = stage;
