@@ -79,12 +79,19 @@ class ApprovalStore:
         return None if same else "this approval id was used for another call"
 
     async def decide(
-        self, run: str, decision: ApprovalDecision, deliver: Callable[[Connection], bool] = lambda _: True
+        self,
+        run: str,
+        decision: ApprovalDecision,
+        deliver: Callable[[Connection], bool] = lambda _: True,
+        delivered: Callable[[Connection], bool] = lambda _: False,
     ) -> Turned | None:
-        """Take a person's decision, once. `deliver` is part of the same transaction: False, and nothing is decided."""
+        """Take a person's decision, once. `deliver` is part of the same transaction: False, and nothing is decided.
+        `delivered`: another gateway took this very decision a moment ago."""
 
         def work(connection: Connection) -> Turned | None:
             now = self._now(connection)
+            if delivered(connection):
+                return None
             approval = _get(connection, run, decision.approval_id)
             to = "approved" if decision.decision == "approve" else "denied"
             refused = decidable(approval, decision.arguments_hash, now)
@@ -140,7 +147,10 @@ class ApprovalStore:
         await self._store.write(self._now)
 
     def _now(self, connection: Connection) -> float:
-        """The latest time ever seen, and no less than has passed since; also closes what that time has overtaken."""
+        """The latest time ever seen, and no less than has passed since; also closes what that time has overtaken.
+
+        One transaction at a time: of two gateways, the one whose clock is behind must not take time back."""
+        self._store.lock(connection, CLOCK_KEY)
         row = connection.execute(_LATEST, {"key": CLOCK_KEY}).scalar()
         monotonic = self._monotonic()
         passed = self._seen[0] + monotonic - self._seen[1] if self._seen else 0.0

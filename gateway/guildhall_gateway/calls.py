@@ -28,17 +28,19 @@ from pydantic import ValidationError
 
 from guildhall_gateway import metrics
 from guildhall_gateway.budget import Grant, Totals, scopes, totals_view, worst_case
-from guildhall_gateway.ledger import Claim, Ledger, Replay, Reserved
+from guildhall_gateway.ledger import ELSEWHERE, Claim, Ledger, Replay, Reserved
 from guildhall_gateway.ledger_rows import Outcome, day_of
 from guildhall_gateway.live import BROKEN, CANCELLED, STOPPING, UNUSABLE, LiveCall, Made, Rules, follow
 from guildhall_gateway.prices import TokenCount
-from guildhall_gateway.problems import Refused, refusal
+from guildhall_gateway.problems import Refusal, Refused, refusal
 from guildhall_gateway.providers.base import Provider, ProviderFailure, ProviderReply, empty_answer, stalled
 from guildhall_gateway.runs import RunView
 
 log = logging.getLogger(__name__)
 
 DELTA_MAX_CHARS: Final = limits.EVENT_TEXT_MAX_BYTES // 4
+ELSEWHERE_WAIT_SECONDS: Final = 20.0  # less than an executor waits for the head of an answer
+ELSEWHERE_LOOK_SECONDS: Final = 0.5
 SETTLE_PAUSES_SECONDS: Final = (0.2, 1.0, 3.0)
 
 
@@ -88,7 +90,7 @@ class ModelCalls:
         pricing = provider.pricing(request)  # the one that is promised by; a list that changes meanwhile is not asked
         worst = worst_case(request, pricing)
         payers = scopes(run.uid, run.namespace, day_of(self._clock()), grant.budget, self._rules.shared)
-        answer = await self._ledger.reserve(run.uid, Claim(request, digest, payers, worst, grant), self._clock())
+        answer = await self._reserved(run.uid, Claim(request, digest, payers, worst, grant))
         if isinstance(answer, Replay):
             return await self._replayed(run, grant.budget, answer.reply)
         if not isinstance(answer, Reserved):
@@ -99,6 +101,16 @@ class ModelCalls:
         live.asking = asyncio.create_task(self._made(live))
         live.task = asyncio.create_task(self._perform(live, live.asking))
         return live
+
+    async def _reserved(self, run: str, claim: Claim) -> Reserved | Replay | Refusal:
+        """The ledger's word; a call that another gateway makes is waited for a while."""
+        end = time.monotonic() + ELSEWHERE_WAIT_SECONDS
+        while True:
+            answer = await self._ledger.reserve(run, claim, self._clock())
+            elsewhere = isinstance(answer, Refusal) and answer.error.error.detail == ELSEWHERE
+            if not elsewhere or time.monotonic() >= end:
+                return answer
+            await asyncio.sleep(ELSEWHERE_LOOK_SECONDS)
 
     def _provider(self, request: ModelRequest) -> Provider:
         allow = self._rules.allow

@@ -161,7 +161,10 @@ class Courier:
             return await self._questions.answer(run.uid, item, self._inbox, self._approvals.clock())
         if item.approval is not None:
             return await self._approvals.decide(
-                run.uid, item.approval, lambda connection: self._inbox.put(connection, run.uid, item) != "full"
+                run.uid,
+                item.approval,
+                lambda connection: self._inbox.put(connection, run.uid, item) != "full",
+                lambda connection: self._inbox.has(connection, item.id),
             )
         return FULL if await self._inbox.add(run.uid, item) == "full" else None
 

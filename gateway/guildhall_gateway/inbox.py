@@ -35,7 +35,7 @@ class Inbox:
     def put(self, connection: Connection, run: str, item: MailboxItem) -> Added:
         """`add` as a part of a larger transaction. A cancel, one for each Run, finds room in a full box."""
         self._store.lock(connection, f"inbox:{run}")
-        if connection.execute(_HAS, {"item": item.id}).first() is not None:
+        if self.has(connection, item.id):
             return "there"
         last = int(connection.execute(_TOP, {"run": run}).scalar_one())
         if last >= ITEMS_PER_RUN_MAX_COUNT and not item.cancel:
@@ -43,6 +43,10 @@ class Inbox:
         body = item.model_dump_json(by_alias=True, exclude_none=True)
         added = connection.execute(_ADD, {"run": run, "n": last + 1, "item": item.id, "body": body}).rowcount == 1
         return "added" if added else "there"
+
+    def has(self, connection: Connection, item: str) -> bool:
+        """Whether it was put there, by this gateway or another; as a part of a larger transaction."""
+        return connection.execute(_HAS, {"item": item}).first() is not None
 
     async def page(self, run: str, after: int) -> tuple[list[MailboxItem], int]:
         """Items after a number, and the number of the last one given. A number beyond the end starts again."""

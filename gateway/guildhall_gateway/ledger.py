@@ -31,7 +31,6 @@ from guildhall_gateway.ledger_rows import (
     ONE,
     RESERVE,
     SETTLE,
-    SILENT_SECONDS,
     Outcome,
     granted,
     limits_of,
@@ -46,6 +45,7 @@ from guildhall_gateway.store import INSTANCE_ALIVE_SECONDS, Store
 Busy = Callable[[], set[tuple[str, str]]]
 """The calls this gateway is making, as (run, call id); asked after the rows are read."""
 
+ELSEWHERE: Final = {"cause": "made_by_another_gateway"}
 LOST_MAX_COUNT: Final = 2
 ATTEMPTS_MAX_COUNT: Final = 50
 
@@ -125,9 +125,9 @@ class Ledger:
         if newest["state"] == "settled":
             return _replay(connection, newest, digest)
         if newest["state"] == "reserved":
-            if self._alive(connection, newest["owner"]):
+            if self._store.is_another_alive(connection, newest["owner"]):
                 why = f"call '{newest['call_id']}' is being made; ask again for its reply"
-                return _no(409, "llm_unavailable", why, retry_after_seconds=1.0)
+                return _no(409, "llm_unavailable", why, retry_after_seconds=1.0, detail=dict(ELSEWHERE))
             _close(connection, newest, lost(newest), now)
         if newest["attempt"] >= ATTEMPTS_MAX_COUNT:
             return _no(409, "internal", f"call id '{newest['call_id']}' was tried {ATTEMPTS_MAX_COUNT} times; give up")
@@ -135,12 +135,6 @@ class Ledger:
             why = f"call '{newest['call_id']}' was cut off twice; it is not made again under this id"
             return _no(409, "llm_unavailable", why, retryable=False)
         return None
-
-    def _alive(self, connection: Connection, owner: str) -> bool:
-        if self._store.sqlite or owner == self._store.instance:
-            return False  # the file lock says that we are alone; our own calls are known by the one who asks
-        silent = connection.execute(SILENT_SECONDS, {"id": owner}).scalar()
-        return silent is not None and float(silent) < INSTANCE_ALIVE_SECONDS
 
     async def settle(self, run: str, call_id: str, attempt: int, outcome: Outcome, now: float) -> Totals:
         """Close a reserved call and give the Run's totals; one closed already stays: nothing is counted twice."""
@@ -170,7 +164,8 @@ class Ledger:
         return list(dict.fromkeys(touched))
 
     def _close_orphan(self, connection: Connection, row: RowMapping, now: float) -> bool:
-        return not self._alive(connection, row["owner"]) and _close(connection, row, lost(row), now)
+        alive = self._store.is_another_alive(connection, row["owner"])
+        return not alive and _close(connection, row, lost(row), now)
 
     async def beat(self) -> None:
         """Say that this instance lives (PostgreSQL only: SQLite has the file lock)."""

@@ -63,7 +63,6 @@ BEAT: Final = text(
     " ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at"
 )
 FORGET_SILENT: Final = text("DELETE FROM instances WHERE seen_at < extract(epoch FROM clock_timestamp()) - :seconds")
-SILENT_SECONDS: Final = text("SELECT extract(epoch FROM clock_timestamp()) - seen_at FROM instances WHERE id = :id")
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,6 +74,8 @@ class Questions:
 
         def work(connection: Connection) -> Turned | None:
             if connection.execute(_TAKE, values).rowcount != 1:
+                if inbox.has(connection, item.id):  # another gateway took this very answer a moment ago
+                    return None
                 row = _row(connection, run, question)
                 return _TURNED[None if row is None else standing(row, now)]
             if inbox.put(connection, run, item) == "full":

@@ -25,6 +25,7 @@ LOCK_WAIT_SECONDS: Final = 60
 INSTANCE_ALIVE_SECONDS: Final = 20.0
 POOL_COUNT: Final = 8
 READERS_COUNT: Final = 2
+_SILENT: Final = text("SELECT extract(epoch FROM clock_timestamp()) - seen_at FROM instances WHERE id = :id")
 T = TypeVar("T")
 
 _DRIVERS: Final = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+asyncpg", "postgres": "postgresql+asyncpg"}
@@ -134,6 +135,13 @@ class Store:
         """Let others who name the same wait until this transaction ends; SQLite has one writer anyway."""
         if not self.sqlite:
             connection.execute(text("SELECT pg_advisory_xact_lock(hashtext(:name))"), {"name": name})
+
+    def is_another_alive(self, connection: Connection, instance: str) -> bool:
+        """Whether that is another gateway, and one that lives. What this one does is known by the one who asks."""
+        if self.sqlite or instance == self.instance:  # SQLite: the file lock says that we are alone
+            return False
+        silent = connection.execute(_SILENT, {"id": instance}).scalar()
+        return silent is not None and float(silent) < INSTANCE_ALIVE_SECONDS
 
     async def runs_with_content(self) -> list[str]:
         """Uids of Runs of which replies, blobs, items, questions or approvals are kept."""

@@ -22,7 +22,7 @@ _PINS: Final = text("SELECT body FROM connection_pins WHERE connection = :connec
 _PIN: Final = text(
     "INSERT INTO connection_pins (connection, body) VALUES (:connection, :body) ON CONFLICT (connection) DO NOTHING"
 )
-_CALL: Final = text("SELECT request_sha256, result FROM tool_calls WHERE run = :run AND call_id = :call_id")
+_CALL: Final = text("SELECT request_sha256, result, owner FROM tool_calls WHERE run = :run AND call_id = :call_id")
 _BEGIN: Final = text(
     "INSERT INTO tool_calls (run, call_id, request_sha256, role, tool, approval_id, state, owner, result, started_at)"
     " VALUES (:run, :call_id, :request_sha256, :role, :tool, :approval_id, 'started', :owner, '', :started_at)"
@@ -47,10 +47,12 @@ class CallRecord:
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """The same call id was seen before: with which request, and its result where there is one."""
+    """The same call id was seen before: with which request, its result where there is one, and whether it is another
+    gateway's that lives."""
 
     request_sha256: str
     result: ExternalResult | None
+    elsewhere: bool = False
 
 
 class ToolStore:
@@ -100,7 +102,7 @@ class ToolStore:
 
         def work(connection: Connection) -> Before | str | None:
             self._store.lock(connection, f"tool:{call.run}:{call.call_id}")
-            before = _before(connection, call)
+            before = self._before(connection, call)
             if before is not None:
                 return before
             refused = approve(connection)
@@ -114,7 +116,15 @@ class ToolStore:
 
     async def before(self, call: CallRecord) -> Before | None:
         """What is known of a call id."""
-        return await self._store.read(lambda connection: _before(connection, call))
+        return await self._store.read(lambda connection: self._before(connection, call))
+
+    def _before(self, connection: Connection, call: CallRecord) -> Before | None:
+        row = connection.execute(_CALL, {"run": call.run, "call_id": call.call_id}).first()
+        if row is None:
+            return None
+        result = _result(str(row.result))
+        elsewhere = result is None and self._store.is_another_alive(connection, str(row.owner))
+        return Before(str(row.request_sha256), result, elsewhere)
 
     async def end(self, run: str, result: ExternalResult) -> ExternalResult:
         """Keep the result; where another was kept first, that one is the call's."""
@@ -137,11 +147,6 @@ class ToolStore:
                 connection.execute(text(f"DELETE FROM {table} WHERE run = :run"), {"run": run})  # noqa: S608  constants
 
         await self._store.write(work)
-
-
-def _before(connection: Connection, call: CallRecord) -> Before | None:
-    row = connection.execute(_CALL, {"run": call.run, "call_id": call.call_id}).first()
-    return None if row is None else Before(str(row.request_sha256), _result(str(row.result)))
 
 
 def _result(body: str) -> ExternalResult | None:

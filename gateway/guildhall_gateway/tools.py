@@ -5,6 +5,7 @@ Guards what leaves the cluster: policy and approval are enforced here, where the
 
 import asyncio
 import logging
+import time
 from collections.abc import Callable
 from typing import Any, Final
 from weakref import WeakValueDictionary
@@ -32,6 +33,7 @@ from guildhall_gateway.tool_store import Before, CallRecord, ToolStore
 
 log = logging.getLogger(__name__)
 
+ELSEWHERE_LOOK_SECONDS: Final = 0.3
 END_PAUSES_SECONDS: Final = (0.2, 1.0, 3.0)
 UNKNOWN: Final = "Whether this call took effect is not known: {why}. Look before you repeat it."
 Calls = dict[tuple[str, str], tuple[str, "asyncio.Task[ExternalResult]"]]
@@ -174,10 +176,19 @@ class Tools:
     async def _again(self, run: RunView, record: CallRecord, before: Before) -> ExternalResult:
         """What became of a call that was begun before and is not being made here."""
         _same(before.request_sha256, record)
+        before = await self._made_elsewhere(record, before)
         if before.result is not None:
             return before.result.model_copy(update={"replayed": True})
         why = "the gateway was restarted while it was being made"
         return await self._store.end(run.uid, _unknown(record, why))
+
+    async def _made_elsewhere(self, record: CallRecord, before: Before) -> Before:
+        """What became of it, once the gateway that makes it has an answer, or lives no more, or took too long."""
+        end = time.monotonic() + limits.EXTERNAL_CALL_MAX_SECONDS
+        while before.elsewhere and time.monotonic() < end:
+            await asyncio.sleep(ELSEWHERE_LOOK_SECONDS)
+            before = await self._store.before(record) or before
+        return before
 
     async def _judged(self, run: RunView, tool: str, call: ExternalCall, offers: dict[str, Offer]) -> ToolPolicy:
         """The policy a call is made by. Raises Refused."""
