@@ -2,13 +2,17 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from guildhall_contracts import limits
 from guildhall_contracts.base import Record, Sha256
 from guildhall_contracts.frame_requests import Base64Data, PathB64, RequestId, WirePath
 
 FileMode = Annotated[int, Field(ge=0, le=0o7777)]
+Count = Annotated[int, Field(ge=0, le=2**53 - 1)]
+Number = Annotated[int, Field(ge=1, le=2**53 - 1)]
+ExitCode = Annotated[int, Field(ge=0, le=255)]
+SignalName = Annotated[str, StringConstraints(max_length=16, pattern=r"^(SIG[A-Z0-9]+)?$")]
 
 FrameErrorCode = Literal[
     "permission_denied",  # leaves /workspace, or is the top-level .orchestration, or the kernel said EACCES/EPERM
@@ -46,14 +50,14 @@ class OutputReply(Reply):
 
     type: Literal["output"] = "output"
     data: Base64Data
-    skipped_bytes: int = Field(0, ge=0)
+    skipped_bytes: Count = 0
 
 
 class ChunkReply(Reply):
     """A piece of a patch, in order from `index` 0."""
 
     type: Literal["chunk"] = "chunk"
-    index: int = Field(ge=0)
+    index: Count
     data: Base64Data
 
 
@@ -61,30 +65,30 @@ class HelloResult(Reply):
     type: Literal["result"] = "result"
     op: Literal["hello"] = "hello"
     version: int
-    landlock_abi: int = Field(ge=0)
+    landlock_abi: Count
     seccomp: bool
     openat2: bool
     shell: Literal["bash", "sh", ""]
-    uid: int = Field(ge=0)
+    uid: Count
 
 
 class ReadResult(Reply):
     type: Literal["result"] = "result"
     op: Literal["read"] = "read"
     data: Base64Data
-    size: int = Field(ge=0)
+    size: Count
     mode: FileMode
     sha256: Sha256 | None = None  # of the whole file, when it was read whole
     utf8: bool  # whether this piece is valid UTF-8 without NUL
-    offset: int = Field(0, ge=0)
-    lines: int | None = Field(None, ge=0)
+    offset: Count = 0
+    lines: Count | None = None
 
 
 class WriteResult(Reply):
     type: Literal["result"] = "result"
     op: Literal["write"] = "write"
     created: bool
-    size: int = Field(ge=0)
+    size: Count
     sha256: Sha256
     kept: list[Literal["bom", "utf-16", "crlf"]] = Field(default_factory=list, max_length=3)
 
@@ -92,9 +96,9 @@ class WriteResult(Reply):
 class EditResult(Reply):
     type: Literal["result"] = "result"
     op: Literal["edit"] = "edit"
-    replacements: int = Field(ge=1)
+    replacements: Number
     lines: list[int] = Field(max_length=100)  # 1-based first lines of the replacements
-    size: int = Field(ge=0)
+    size: Count
     sha256: Sha256
 
 
@@ -104,7 +108,7 @@ class Entry(Record):
     path: WirePath
     path_b64: PathB64 | None = None
     kind: Literal["file", "directory", "symlink", "other"]
-    size: int = Field(ge=0)
+    size: Count
     mode: FileMode
     target: WirePath | None = None
 
@@ -119,7 +123,7 @@ class ListResult(Reply):
 class Match(Record):
     path: WirePath
     path_b64: PathB64 | None = None
-    line: int = Field(ge=1)
+    line: Number
     text: str = Field(max_length=limits.SEARCH_LINE_MAX_BYTES)
 
 
@@ -128,8 +132,8 @@ class SearchResult(Reply):
     op: Literal["search"] = "search"
     matches: list[Match] = Field(max_length=limits.SEARCH_MAX_MATCHES)
     truncated: bool
-    files_searched: int = Field(ge=0)
-    files_too_large: int = Field(0, ge=0)
+    files_searched: Count
+    files_too_large: Count = 0
 
 
 class DoneResult(Reply):
@@ -151,26 +155,26 @@ class ExecResult(Reply):
     type: Literal["result"] = "result"
     op: Literal["exec"] = "exec"
     ended: Literal["exited", "signalled", "wall_timeout", "idle_timeout", "cancelled", "process_limit", "started"]
-    exit_code: int | None = Field(None, ge=0, le=255)
-    signal: str | None = Field(None, max_length=16)
+    exit_code: ExitCode | None = None
+    signal: SignalName | None = None  # empty or absent for one without a name
     head: Base64Data = ""
     tail: Base64Data = ""
-    omitted_bytes: int = Field(0, ge=0)
-    total_bytes: int = Field(0, ge=0)
-    elapsed_milliseconds: int = Field(0, ge=0)
-    killed_processes: int = Field(0, ge=0)  # background children ended with the call
-    job: int | None = Field(None, ge=1)  # the number of a background command that runs on
+    omitted_bytes: Count = 0
+    total_bytes: Count = 0
+    elapsed_milliseconds: Count = 0
+    killed_processes: Count = 0  # background children ended with the call
+    job: Number | None = None  # the number of a background command that runs on
 
 
 class JobState(Record):
     """A background command. `stopped` ended because it was asked to, with the connection or with the Run."""
 
-    job: int = Field(ge=1)
+    job: Number
     command: str = Field(max_length=limits.BACKGROUND_COMMAND_SHOWN_CHARS)
     state: Literal["running", "exited", "signalled", "stopped", "process_limit"]
-    exit_code: int | None = Field(None, ge=0, le=255)
-    signal: str | None = Field(None, max_length=16)
-    total_bytes: int = Field(0, ge=0)
+    exit_code: ExitCode | None = None
+    signal: SignalName | None = None
+    total_bytes: Count = 0
 
 
 class JobsResult(Reply):
@@ -181,7 +185,7 @@ class JobsResult(Reply):
     jobs: list[JobState] = Field(max_length=limits.BACKGROUND_KEPT_MAX_COUNT)
     head: Base64Data = ""
     tail: Base64Data = ""
-    omitted_bytes: int = Field(0, ge=0)
+    omitted_bytes: Count = 0
 
 
 class DiffResult(Reply):
@@ -189,7 +193,7 @@ class DiffResult(Reply):
 
     type: Literal["result"] = "result"
     op: Literal["diff"] = "diff"
-    size: int = Field(ge=0)
+    size: Count
     sha256: Sha256
     omitted: list[str] = Field(default_factory=list, max_length=100)
     too_large: bool = False

@@ -10,8 +10,8 @@ from pydantic import Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from guildhall_executor.tools.arguments import Arguments
-from guildhall_executor.tools.ask import Ask
-from guildhall_executor.tools.jobs import look_at_jobs
+from guildhall_executor.tools.ask import Ask, WorkshopLost
+from guildhall_executor.tools.jobs import UNNAMED, look_at_jobs
 from guildhall_executor.tools.output import Kept, kept, with_output
 from guildhall_executor.tools.result import Ran, refused
 
@@ -74,7 +74,18 @@ async def run_shell(ask: Ask, args: RunShell, on_output: Callable[[bytes, int], 
         patience_seconds=args.timeout_seconds + ANSWER_GRACE_SECONDS,
         on_output=on_output,
     )
-    return refused(reply) if isinstance(reply, ErrorReply) else render_exec(args, idle, reply)
+    if isinstance(reply, ErrorReply):
+        return refused(reply)
+    if not _can_be(args, reply):
+        raise WorkshopLost("the workshop says that a command ended as none can")
+    return render_exec(args, idle, reply)
+
+
+def _can_be(args: RunShell, reply: ExecResult) -> bool:
+    """An exit has a code and nothing else has; what runs on has a number, and was asked to run on."""
+    has_code, has_number = reply.exit_code is not None, reply.job is not None
+    started = reply.ended == "started"
+    return has_code == (reply.ended == "exited") and has_number == started and (args.background or not started)
 
 
 def render_exec(args: RunShell, idle_seconds: int, reply: ExecResult) -> Ran:
@@ -94,7 +105,7 @@ def ending_line(args: RunShell, idle_seconds: int, reply: ExecResult) -> str:
     """One line without times, so that equal runs read equal."""
     said = {
         "exited": f"exit code {reply.exit_code}",
-        "signalled": f"ended by signal {reply.signal}",
+        "signalled": f"ended by signal {reply.signal or UNNAMED}",
         "wall_timeout": f"stopped after {args.timeout_seconds} seconds (timeout_seconds); no input can be given to it",
         "idle_timeout": f"stopped: no output for {idle_seconds} seconds; no input can be given to it",
         "cancelled": "cancelled",
