@@ -1,7 +1,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
-import { openPage, watchedPage } from "../lib/browser.js";
+import { openPage, reopenPage, watchedPage } from "../lib/browser.js";
 import { quiet, setStage, settled } from "../lib/stage.js";
 
 const AXE = readFileSync(new URL("../node_modules/axe-core/axe.min.js", import.meta.url), "utf8");
@@ -61,8 +61,7 @@ test("positive control: axe sees a button without a name", { skip }, async () =>
 
 async function signedOut(page) {
   stage.server.backend.state.signedIn = false;
-  await page.reload();
-  await page.waitForSelector("#token");
+  await reopenPage(page, "#token");
 }
 
 /** Shows one screen in a page that has shown others: from the landing page on, where nothing is open or chosen. */

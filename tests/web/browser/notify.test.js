@@ -1,7 +1,7 @@
 // Notifications of the system: only after a click and the person's yes, only while nobody looks, and back by a click.
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { openPage, watchedPage } from "../lib/browser.js";
+import { openPage, reopenPage, watchedPage } from "../lib/browser.js";
 import { quiet, setStage } from "../lib/stage.js";
 
 const stage = setStage();
@@ -50,8 +50,7 @@ test("nobody is called before the switch is on; then whoever looks away is, once
   assert.deepEqual(await shown(page), ["provider-gone needs you\n8 things wait.\ndemo/provider-gone"]);
   await page.evaluate(() => window.shown[0].click());
   await page.waitForFunction(() => location.hash === "#/runs/demo.provider-gone");
-  await page.reload();
-  await page.waitForSelector("[aria-pressed=true]", { timeout: 4000 }); // the choice is remembered
+  await reopenPage(page, "[aria-pressed=true]"); // the choice is remembered
   await quiet(watched);
 });
 

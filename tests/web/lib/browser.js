@@ -65,3 +65,10 @@ export async function openPage(page, url, selector = "#app") {
     }
   }
 }
+
+/** Loads the page's own address anew, as `openPage` does. */
+export async function reopenPage(page, selector) {
+  const url = page.url();
+  await page.goto("about:blank");
+  await openPage(page, url, selector);
+}
