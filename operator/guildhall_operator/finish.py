@@ -14,21 +14,30 @@ from guildhall_operator.reprint import reprint
 from guildhall_operator.status import seconds_since
 
 
-def _seal(decision: Decision, pod: PodRecord | None) -> None:
-    """Sealed once the api has stored the last event; given up after a bounded wait, mended if it comes later."""
-    draft = decision.draft
+def _stored(decision: Decision) -> int:
+    return number(mapping(decision.run.status.get("archive")).get("storedSeq"))
+
+
+def seal_what_is_stored(decision: Decision) -> None:
+    """Sealed where the api has stored the last event, or there is none: with the end itself, if it is so by then."""
+    draft, pod = decision.draft, current_pod(decision)
     if draft.is_true("Sealed"):
         return
     if not draft.fields.get("startTime") and not executor_began(pod):
         draft.set("Sealed", "True", "Sealed", "nothing was recorded: the executor never started")
         return
     last = last_seq(decision.observed.pods, pod, decision.run)
-    stored = number(mapping(decision.run.status.get("archive")).get("storedSeq"))
-    if last is not None and stored >= last:
-        draft.set("Sealed", "True", "Sealed", f"{stored} events are stored")
-        return
+    if last is not None and _stored(decision) >= last:
+        draft.set("Sealed", "True", "Sealed", f"{_stored(decision)} events are stored")
+
+
+def _seal(decision: Decision, pod: PodRecord | None) -> None:
+    """Sealed once all is stored; given up after a bounded wait, mended if it comes later."""
+    draft = decision.draft
+    seal_what_is_stored(decision)
     if draft.get("Sealed"):
         return
+    last, stored = last_seq(decision.observed.pods, pod, decision.run), _stored(decision)
     limit = decision.observed.config.seal_wait_seconds
     age = seconds_since(draft.fields.get("completionTime"), decision.now)
     if age is not None and age < limit:

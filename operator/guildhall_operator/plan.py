@@ -10,7 +10,7 @@ from guildhall_operator.admit import admit
 from guildhall_operator.again import again
 from guildhall_operator.decision import Decision
 from guildhall_operator.fetching import fetching
-from guildhall_operator.finish import finish
+from guildhall_operator.finish import finish, seal_what_is_stored
 from guildhall_operator.follow import follow
 from guildhall_operator.run_view import RunView
 
@@ -30,4 +30,6 @@ def plan(run: RunView, observed: Observed, now: datetime) -> Plan:
         follow(decision)
     else:
         admit(decision)
+    if decision.draft.finished and not run.finished:
+        seal_what_is_stored(decision)
     return decision.to_plan()

@@ -84,6 +84,7 @@ def test_a_fetched_repository_starts_the_run_pod_at_once_and_says_the_commit() -
     view = kit.fetching()
     done = seen(view, kit.fetch_pod(kit.fetch_says(submodules=2, submodulePaths=["a b", "c"], lfsFiles=1)))
     assert [item["metadata"]["name"] for item in done.create] == [f"fix-{kit.UID}-a1"]
+    assert [(act.kind, act.name) for act in done.deletions] == [("Job", f"fix-{kit.UID}-f1")], "it has said all it had"
     assert done.status is not None
     assert done.status["source"]["commit"] == "a" * 40
     ready = kit.condition(done, "WorkspaceReady")

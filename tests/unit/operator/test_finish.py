@@ -90,9 +90,10 @@ def test_a_run_whose_executor_never_began_has_nothing_to_seal() -> None:
     view = kit.started()
     cancelled = kit.run_view({**kit.raw_run({"cancel": True}), "status": dict(view.status)})
     world = kit.world(pods=(kit.starting(),), jobs=kit.job_of(view), claims=claims())
-    ended = kit.after(cancelled, plan(cancelled, world, kit.at(5)))
-    done = plan(ended, world, kit.at(6))
-    assert kit.condition(done, "Sealed")["status"] == "True"
+    first = plan(cancelled, world, kit.at(5))
+    assert kit.condition(first, "Sealed")["status"] == "True", "with the end itself"
+    assert first.deletions == (), "a status is written before anything is deleted"
+    done = plan(kit.after(cancelled, first), world, kit.at(6))
     assert "Job" in {item.kind for item in done.deletions}
 
 
@@ -147,3 +148,17 @@ def test_a_finished_run_costs_no_write() -> None:
         assert plan(sealed, kit.world(), kit.at(seconds)) == plan(sealed, kit.world(), kit.at(seconds + 1))
         quiet = plan(sealed, kit.world(), kit.at(seconds))
         assert (quiet.status, quiet.deletions, quiet.create, quiet.end_pods, quiet.notes) == (None, (), (), (), ())
+
+
+@pytest.mark.parametrize(("stored", "is_sealed"), [(7, True), (6, False), (None, False)])
+def test_what_is_stored_by_the_end_is_sealed_with_it(stored: int | None, is_sealed: bool) -> None:
+    """One write and not two, where the executor went only when the api had its last event."""
+    view = kit.started()
+    archive = {} if stored is None else {"archive": {"storedSeq": stored}}
+    view = kit.run_view({**kit.raw_run(), "status": {**view.status, **archive}})
+    world = kit.world(pods=(kit.finished_pod(),), jobs=kit.job_of(view), claims=claims())
+    done = plan(view, world, kit.at(30))
+    assert kit.verdict(done) == ("True", "Completed")
+    assert (kit.condition(done, "Sealed").get("status") == "True") is is_sealed
+    assert done.deletions == ()
+    assert bool(plan(kit.after(view, done), world, kit.at(31)).deletions) is is_sealed
