@@ -154,6 +154,20 @@ def test_a_missing_author_is_filled_in_with_the_caller(rules: Fence, some_run: d
     assert json.loads(done.stdout)["spec"]["author"] == jane
 
 
+def test_an_intervention_belongs_to_no_other_than_its_run(rules: Fence, some_run: dict[str, str]) -> None:
+    """With another owner it would outlive its Run, a private one's words too."""
+    jane = rules.user(MAY_ACT)
+    another = {"apiVersion": "guildhall.dev/v1alpha1", "kind": "Run", "name": "another", "uid": "u-2"}
+    theirs = {**another, **some_run}
+    kept = {"apiVersion": "v1", "kind": "ConfigMap", "name": "kept", "uid": some_run["uid"]}
+    tried = ([theirs], True), ([another], False), ([theirs, another], False), ([kept], False)
+    for number, (owners, may) in enumerate(tried):
+        made = _act(some_run, jane, f"owned-{number}-{jane}", **ABORT)
+        made["metadata"]["ownerReferences"] = owners
+        done = rules.create(made, user=jane)
+        assert done.returncode == 0 if may else denied(done, "belongs to the Run it names"), done.stderr
+
+
 def test_approving_needs_the_verb_on_that_run(rules: Fence, some_run: dict[str, str]) -> None:
     jane = rules.user(MAY_ACT)
     assert denied(rules.create(_act(some_run, jane, f"no-{jane}", **APPROVAL), user=jane), "approve")
