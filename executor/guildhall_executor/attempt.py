@@ -141,6 +141,7 @@ async def _run(
         await _first_of(performer.linger(), told_to_stop)
     finally:
         remove()
+        await performer.leave()
         await workshop.close()
         gateway.close()
     return seal, performer.word

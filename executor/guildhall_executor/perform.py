@@ -292,8 +292,12 @@ class Performer:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._patience.linger_seconds):
                 await self._until(lambda: self._journal.is_stored)
-        await _stop(self._mailbox)
+        await self.leave()
         return self._journal.is_stored
+
+    async def leave(self) -> None:
+        """Asks for no more pages; whoever ends an attempt in the middle must say so."""
+        await _stop(self._mailbox)
 
 
 def fault(error: BaseException) -> str:
