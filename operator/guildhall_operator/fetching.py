@@ -14,7 +14,6 @@ from guildhall_contracts.snapshot import FETCH_LABEL
 
 from guildhall_operator import names
 from guildhall_operator.admit import Refusal, may_go_on, parse_spec
-from guildhall_operator.again import delete_job
 from guildhall_operator.decision import Decision
 from guildhall_operator.follow import LOST_JOB_SECONDS, end_pod
 from guildhall_operator.manifests.fetch import CONTAINER
@@ -90,13 +89,8 @@ def _fetched(decision: Decision, source: FetchedSource) -> None:
 
 
 def begin_attempt(decision: Decision, spec: RunSpec) -> None:
-    """The first run pod on a fetched workspace; snapshot, journal and claims were made before the fetch.
-
-    The fetch Job goes at once: what it had to say is in the status, and its controller writes three times less of it.
-    """
+    """The first run pod on a fetched workspace; snapshot, journal and claims were made before the fetch."""
     next_attempt(decision, spec)
-    for job in decision.observed.jobs.values():
-        delete_job(decision, job)
     decision.draft.set("WorkspaceReady", "Unknown", "Preparing", source_text(mapping(decision.draft.fields["source"])))
 
 

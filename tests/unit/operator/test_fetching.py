@@ -84,7 +84,7 @@ def test_a_fetched_repository_starts_the_run_pod_at_once_and_says_the_commit() -
     view = kit.fetching()
     done = seen(view, kit.fetch_pod(kit.fetch_says(submodules=2, submodulePaths=["a b", "c"], lfsFiles=1)))
     assert [item["metadata"]["name"] for item in done.create] == [f"fix-{kit.UID}-a1"]
-    assert [(act.kind, act.name) for act in done.deletions] == [("Job", f"fix-{kit.UID}-f1")], "it has said all it had"
+    assert done.deletions == (), "its pod has not ended yet"
     assert done.status is not None
     assert done.status["source"]["commit"] == "a" * 40
     ready = kit.condition(done, "WorkspaceReady")
@@ -97,6 +97,12 @@ def test_a_fetched_repository_starts_the_run_pod_at_once_and_says_the_commit() -
     proven = plan(
         later, kit.fetch_world(pods=(kit.pod(), kit.fetch_pod(kit.fetch_says())), jobs=kit.job_of(later)), kit.at(20)
     )
+    assert [(act.kind, act.name) for act in proven.deletions] == [], "its Job is gone"
+    jobs = {**kit.job_of(later), **kit.fetch_job_of(view)}
+    for phase, gone in (("Running", []), ("Succeeded", [("Job", f"fix-{kit.UID}-f1")])):
+        pods = (kit.pod(), kit.fetch_pod(kit.fetch_says(), phase=phase))
+        ended = plan(later, kit.fetch_world(pods=pods, jobs=jobs), kit.at(20))
+        assert [(act.kind, act.name) for act in ended.deletions] == gone
     assert "a" * 40 in kit.condition(proven, "WorkspaceReady")["message"]
     assert "12 files" in kit.condition(proven, "WorkspaceReady")["message"]
 
