@@ -81,7 +81,8 @@ def test_a_command_without_output_says_so(code: int) -> None:
 
 
 ENDINGS = {
-    "signalled": ({"ended": "signalled", "signal": "KILL"}, "ended by signal KILL"),
+    "signalled": ({"ended": "signalled", "signal": "SIGKILL"}, "ended by signal SIGKILL"),
+    "signalled without a name": ({"ended": "signalled"}, "ended by signal without a name"),
     "wall_timeout": ({"ended": "wall_timeout"}, "stopped after 7 seconds"),
     "idle_timeout": ({"ended": "idle_timeout"}, "no output for 5 seconds"),
     "process_limit": ({"ended": "process_limit"}, f"more than {limits.COMMAND_PROCESSES_MAX_COUNT} processes"),
