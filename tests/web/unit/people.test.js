@@ -12,7 +12,10 @@ import {
 } from "../../../web/src/derive/people.js";
 import { columnsOf, cutRows, rowText } from "../../../web/src/derive/rows.js";
 import { readApprovals, readQuestions } from "../../../web/src/incoming-people.js";
-import { askAgain } from "../../../web/src/actions/people.js";
+import { CloseModal } from "../../../web/src/actions/acts.js";
+import { ending, ShowEnd } from "../../../web/src/actions/ending.js";
+import { askAgain, SheetAnswered } from "../../../web/src/actions/people.js";
+import { initialState } from "../../../web/src/state.js";
 import { askingRun } from "../../../web/dev/frames.js";
 
 const NOW = Date.parse("2026-01-05T14:00:00Z");
@@ -171,4 +174,35 @@ test("what waits is asked for again while the run goes on, and not for ever afte
   assert.equal(asked({ awaiting: 0, phase: "Running" }), true);
   assert.equal(asked({ awaiting: 0, phase: "Failed" }), false);
   assert.equal(asked(null), false);
+});
+
+const sheet = (closed) => ({
+  ...initialState({ hash: "#/runs/demo.a", theme: "light", nowMs: 0, wide: true }),
+  session: { status: "in", user: "jane", error: "", busy: false },
+  modal: { kind: "approval", item: { id: "a1" }, closed, busy: true, error: "" },
+});
+const taken = { ok: true, data: { uid: "u1" }, tag: { about: "a1", path: "/api/approvals", body: { decision: "approve" } } };
+
+test("a sheet closes when its act was taken, also where the run told of it first", () => {
+  const [before] = SheetAnswered(sheet(null), taken);
+  assert.equal(before.modal, null);
+  assert.equal(before.sent.length, 1, "on its way");
+  const [told] = SheetAnswered(sheet({ by: "jane", text: "approve", outcome: "success" }), taken);
+  assert.equal(told.modal, null);
+  assert.equal(told.sent.length, 0, "not on its way any more");
+  const [theirs] = SheetAnswered(sheet({ by: "bob", text: "deny", outcome: "error" }), taken);
+  assert.equal(theirs.modal.closed.by, "bob", "what somebody else decided stays to be read");
+});
+
+test("a run that ends under an open sheet shows its result when the sheet is closed, once", () => {
+  const state = sheet(null);
+  state.run = { ...state.run, id: "demo.a", wasLive: true, summary: { phase: "Succeeded" } };
+  const [kept] = ending(state);
+  assert.equal(kept.modal.kind, "approval", "never over something a person has open");
+  const [closed] = CloseModal(kept);
+  const [shown] = ShowEnd(closed);
+  assert.equal(shown.modal.kind, "result");
+  const [again] = CloseModal(shown);
+  assert.equal([ShowEnd(again)].flat()[0].modal, null);
+  assert.equal([ShowEnd({ ...again, run: { ...again.run, wasLive: false, resultSeen: false } })].flat()[0].modal, null);
 });

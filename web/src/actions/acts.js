@@ -1,6 +1,7 @@
 // Stopping a run: asked for first, shown as fact only when it comes back as an event. Also modals and toasts.
 import { runPath } from "../api.js";
 import { copy, focus, later, request } from "../effects.js";
+import { ShowEnd } from "./ending.js";
 import { problemText, refusedOr, toast } from "./session.js";
 
 export const OpenModal = (state, modal) => [
@@ -10,6 +11,7 @@ export const OpenModal = (state, modal) => [
 export const CloseModal = (state) => [
   { ...state, modal: null },
   focus(".attention button", ".run-acts button", ".tab.is-here"),
+  later(0, ShowEnd),
 ];
 export const ModalMessage = (state, message) => ({ ...state, modal: state.modal && { ...state.modal, message } });
 

@@ -8,6 +8,7 @@ import { readApprovals, readQuestions } from "../incoming-people.js";
 import { stringOf } from "../safe.js";
 import { isOver } from "../state.js";
 import { OpenModal } from "./acts.js";
+import { ShowEnd } from "./ending.js";
 import { problemText, refusedOr } from "./session.js";
 
 const ASK_AGAIN_MS = 500;
@@ -192,14 +193,17 @@ export function SheetAnswered(state, answer) {
   }
   const words = path === "/api/answer" ? "Your answer" : body.decision === "approve" ? "Your approval" : "Your refusal";
   const act = { uid: stringOf(answer.data?.uid), about, words };
-  const closed = open && state.modal.closed !== null;
+  // The run may tell of an act before the answer to it comes: then it is not on its way any more. Of what somebody else
+  // did meanwhile the sheet goes on to tell.
+  const heard = open ? state.modal.closed : null;
+  const theirs = heard !== null && heard.by !== state.session.user;
   const next = {
     ...state,
-    sent: closed ? state.sent : [...state.sent, act].slice(-20),
-    modal: open && !closed ? null : state.modal,
+    sent: heard !== null ? state.sent : [...state.sent, act].slice(-20),
+    modal: open && !theirs ? null : state.modal,
   };
   const [asking, ...effects] = [LoadAsks(next)].flat();
-  return [asking, ...effects, focus(".attention button", ".run-acts button")];
+  return [asking, ...effects, focus(".attention button", ".run-acts button"), later(0, ShowEnd)];
 }
 
 // Interrupts

@@ -1,13 +1,14 @@
 // The run being watched: its model, its events as they come, its ledger.
 import { runPath } from "../api.js";
-import { focus, later, request, setBadge } from "../effects.js";
+import { later, request, setBadge } from "../effects.js";
 import { fold } from "../fold.js";
 import { readDetail, readLedger, readModel, readSummary } from "../incoming.js";
 import { createLabels } from "../labels.js";
 import { modelFromWire } from "../model.js";
 import { recordOf, stringOf } from "../safe.js";
-import { isOver, needingHelp } from "../state.js";
+import { needingHelp } from "../state.js";
 import { changesEffects } from "./changes.js";
+import { ending } from "./ending.js";
 import { noticeEffects } from "./notify.js";
 import { LoadEventPages, PAGE_EVENTS, rowsWith } from "./events.js";
 import { opEffects } from "./inspect.js";
@@ -77,20 +78,6 @@ function remember(pages, event) {
   if (events.some((one) => one.seq === event.seq)) return false;
   pages.set(page, [...events, event]);
   return true;
-}
-
-// A Run that ends while it is watched shows its result once; one opened later does not push it at people.
-function ending(state, effects) {
-  const over = isOver(state);
-  const watchedLive = state.run.wasLive === true;
-  if (over && watchedLive && !state.run.resultSeen && state.modal === null && state.route.at === null) {
-    return [
-      { ...state, run: { ...state.run, resultSeen: true }, modal: { kind: "result" } },
-      ...effects,
-      focus(".modal"),
-    ];
-  }
-  return [{ ...state, run: { ...state.run, wasLive: watchedLive || !over } }, ...effects];
 }
 
 export function SummaryArrived(state, value) {
