@@ -80,9 +80,14 @@ def test_a_command_without_output_says_so(code: int) -> None:
     assert ran.result.error_code == (None if code == 0 else "exit_status")
 
 
+def test_a_signal_need_not_have_a_name() -> None:
+    ran = executed(ended="signalled")
+    assert ran.result.shown.startswith("ended by signal without a name")
+    assert ran.result.error_code == "signalled"
+
+
 ENDINGS = {
     "signalled": ({"ended": "signalled", "signal": "SIGKILL"}, "ended by signal SIGKILL"),
-    "signalled without a name": ({"ended": "signalled"}, "ended by signal without a name"),
     "wall_timeout": ({"ended": "wall_timeout"}, "stopped after 7 seconds"),
     "idle_timeout": ({"ended": "idle_timeout"}, "no output for 5 seconds"),
     "process_limit": ({"ended": "process_limit"}, f"more than {limits.COMMAND_PROCESSES_MAX_COUNT} processes"),
