@@ -112,7 +112,7 @@ def test_a_source_that_does_not_exist_is_named(operator: OperatorProcess) -> Non
     operator.create("no-source", workspace={"archive": {"configMap": "not-there"}})
     run = operator.done("no-source", seconds=60)
     assert verdict(run) == ("Failed", "MountFailed")
-    assert '"not-there" not found' in condition(run, "Succeeded")["message"]
+    assert "there is no ConfigMap 'not-there' in namespace" in condition(run, "Succeeded")["message"]
     eventually(lambda: not mine(operator, "pods", "no-source"), seconds=40)
 
 
