@@ -29,12 +29,14 @@ VALUES: dict[str, tuple[Any, Any]] = {
     "retainSeconds": (600, 700),
     "concurrencyGroup": ("a", "b"),
     "deliver": ("none", "patch"),
+    "publish": ({"allowWillRun": False}, {"allowWillRun": True}),
     "priority": ("low", "high"),
 }
 DEFAULTED = {"mode", "private", "deliver"}
 NEEDED = {"task"}
 TOGETHER: dict[str, dict[str, Any]] = {
     "guildRef": {"guild": None}, "retainSeconds": {"private": True, "deliver": "none"},
+    "publish": {"deliver": "branch", "workspace": {"git": {"url": "https://git.example.test/app.git"}}},
 }  # fmt: skip
 SAID = "cannot be changed"
 
@@ -205,7 +207,8 @@ WRITERS: dict[str, dict[str, Any]] = {
     "operator": {"observedGeneration": 3, "conditions": None, "phase": "Running", "reason": "Started", "guild": "g",
                  "guildDigest": "a" * 64, "entryRole": "solo", "attempts": [{"number": 1, "job": "j"}],
                  "startTime": "2026-01-01T00:00:00Z", "completionTime": "2026-01-01T00:00:00Z", "duration": "1s",
-                 "budget": {"steps": 7}, "source": {"commit": "a" * 40}},
+                 "budget": {"steps": 7}, "source": {"commit": "a" * 40},
+                 "delivery": {"branch": "guildhall/a", "patchSHA256": "a" * 64}},
     "gateway": {"usage": {"calls": 1}, "cost": "$0.01", "awaiting": {"questions": 1}},
     "api": {"archive": {"storedSeq": 1}, "result": {"outcome": "succeeded"}, "summary": "Done.",
             "changes": {"files": 1}},
