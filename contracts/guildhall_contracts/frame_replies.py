@@ -189,13 +189,17 @@ class JobsResult(Reply):
 
 
 class DiffResult(Reply):
-    """The end of a diff: size and hash of the patch sent in chunks, and what the patch leaves out, each with why."""
+    """The end of a diff: size and hash of the patch sent in chunks, and what the patch leaves out, each with why.
+
+    `lacking` counts what is left out and is content: neither a tool's cache nor git's own file.
+    """
 
     type: Literal["result"] = "result"
     op: Literal["diff"] = "diff"
     size: Count
     sha256: Sha256
     omitted: list[str] = Field(default_factory=list, max_length=100)
+    lacking: Count = 0
     too_large: bool = False
 
 

@@ -30,6 +30,7 @@ class Change:
     added: int = 0
     removed: int = 0
     omitted: list[str] = field(default_factory=list)
+    lacking: int = 0  # how much of what is left out is content
 
 
 class _Pieces:
@@ -80,12 +81,14 @@ def examine(reply: DiffResult, patch: bytes, *, spoiled: bool = False) -> Change
             [f"the patch is over {limits.PATCH_MAX_BYTES} bytes; only its files are told", *omitted]
         )
     if not patch:
-        return Change(omitted=omitted)
+        return Change(omitted=omitted, lacking=reply.lacking)
     files = parse_patch(patch)
     if files is None:
         return _unsound("it is no patch")
-    change = _summed(files, sha256, len(patch), omitted)
-    return replace(change, sha256=None, patch_bytes=0) if reply.too_large else change
+    change = replace(_summed(files, sha256, len(patch), omitted), lacking=reply.lacking)
+    if reply.too_large:
+        return replace(change, sha256=None, patch_bytes=0, lacking=max(1, reply.lacking))
+    return change
 
 
 def _unsound(why: str) -> ErrorInfo:

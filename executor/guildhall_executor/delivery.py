@@ -4,27 +4,15 @@ Only for a Run that delivers a branch. A word about it is given where the last l
 """
 
 import os
-import re
-from dataclasses import dataclass
+import threading
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
 
 from guildhall_contracts.gate import PatchWord
 from guildhall_contracts.snapshot import DELIVERY_FILE
 
 from guildhall_executor.changes import Change
 from guildhall_executor.journal import sync_folder, write_all
-
-# What the workshop says of what is no content of a commit: tools' caches, and git's own files.
-_NO_CONTENT: Final = re.compile(
-    r": (cache directory, [0-9]+ new files"
-    r"|(changed|added|deleted); git runs or obeys it here, and no patch can hold it)"
-)
-
-
-def left_out(omitted: list[str]) -> int:
-    """How many of the lines tell of content that the patch lacks."""
-    return sum(1 for line in omitted if not any(found.end() == len(line) for found in _NO_CONTENT.finditer(line)))
 
 
 @dataclass(slots=True)
@@ -34,24 +22,30 @@ class Delivery:
     folder: Path | None = None
     word: PatchWord | None = None
     _kept: str = ""
+    _writing: threading.Lock = field(default_factory=threading.Lock)  # a look given up leaves its thread behind
+
+    def holds(self, sha256: str) -> bool:
+        """Whether this patch need not be written again."""
+        return self.folder is None or self._kept == sha256
 
     def keep(self, sha256: str, patch: bytes) -> None:
         """Replaces what was kept, durably; a volume that takes no more leaves the Run without a word, and running."""
         if self.folder is None:
             return
-        self._kept = ""
-        try:
-            _write(self.folder, patch)
-        except OSError:
-            return
-        self._kept = sha256
+        with self._writing:
+            self._kept = ""
+            try:
+                _write(self.folder, patch)
+            except OSError:
+                return
+            self._kept = sha256
 
     def settle(self, change: Change) -> None:
         """The last change set was told: gives the word the operator goes by."""
         if self.folder is None or change.sha256 not in (None, self._kept):
             return
         will_run = sum(file.will_run for file in change.files)
-        self.word = PatchWord(sha256=change.sha256, omitted=left_out(change.omitted), will_run=will_run)
+        self.word = PatchWord(sha256=change.sha256, omitted=change.lacking, will_run=will_run)
 
 
 def _write(folder: Path, patch: bytes) -> None:

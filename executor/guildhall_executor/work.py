@@ -140,7 +140,8 @@ class Work:
         self.looked_at = _now()
         if last:
             await stop_all(self.workshop, patience_seconds / 4)
-        known = self.changes.sha256 if self.changes else None
+        told = self.changes.sha256 if self.changes else None
+        known = told if told and self.delivery.holds(told) else None
         change = await take_changes(self.workshop, self._put_patch, patience_seconds, known)
         if isinstance(change, ErrorInfo):
             if last:

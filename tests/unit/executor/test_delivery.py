@@ -10,7 +10,7 @@ from guildhall_contracts.events import Event
 from guildhall_contracts.frames import AnyResult, DiffResult, ErrorReply, JobsResult
 from guildhall_contracts.gate import PatchWord
 from guildhall_executor.code.session import CodeSession
-from guildhall_executor.delivery import Delivery, left_out
+from guildhall_executor.delivery import Delivery
 from guildhall_executor.work import Work
 from support.executor_run import QUICK
 
@@ -28,8 +28,8 @@ def listed(folder: Path) -> dict[str, int]:
 class Workspace:
     """Answers a look with `patch`."""
 
-    def __init__(self, patch: bytes, omitted: list[str] | None = None) -> None:
-        self.patch, self.omitted = patch, omitted or []
+    def __init__(self, patch: bytes, omitted: list[str] | None = None, lacking: int = 0) -> None:
+        self.patch, self.omitted, self.lacking = patch, omitted or [], lacking
 
     async def ask(self, make: Any, result: Any, *, on_chunk: Any = None, **_: Any) -> AnyResult | ErrorReply:
         if result is JobsResult:
@@ -37,7 +37,7 @@ class Workspace:
         if self.patch:
             on_chunk(0, self.patch)
         sha256 = hashlib.sha256(self.patch).hexdigest()
-        return DiffResult(id=1, size=len(self.patch), sha256=sha256, omitted=self.omitted)
+        return DiffResult(id=1, size=len(self.patch), sha256=sha256, omitted=self.omitted, lacking=self.lacking)
 
 
 class Blobs:
@@ -111,16 +111,23 @@ async def test_a_run_that_makes_no_branch_keeps_nothing(tmp_path: Path) -> None:
     assert listed(tmp_path) == {}
 
 
-def test_caches_and_gits_own_files_are_no_content() -> None:
-    whole = [
-        "src/__pycache__/: cache directory, 3 new files",
-        ".git/config: changed; git runs or obeys it here, and no patch can hold it",
-    ]
-    assert left_out(whole) == 0
-    lacking = [
-        "data.bin: binary, 9000000 bytes",
-        "x: cache directory, 3 new files: too large for a patch",
-        "and 7 more",
-        ".: parts of the tree could not be read or are beyond the limits",
-    ]
-    assert left_out([*whole, *lacking]) == len(lacking)
+async def test_what_the_patch_lacks_is_told_by_its_count_and_not_by_lines_for_people(folder: Path) -> None:
+    delivery, workspace = Delivery(folder), Workspace(patch_of("a"), ["x: cache directory, 3 new files"], lacking=1)
+    await work_on(workspace, delivery).look_at_changes(1.0, last=True)
+    assert delivery.word is not None
+    assert delivery.word.omitted == 1
+    workspace.lacking, workspace.omitted = 0, ["and 7 more"]
+    delivery = Delivery(folder)
+    await work_on(workspace, delivery).look_at_changes(1.0, last=True)
+    assert delivery.word is not None
+    assert delivery.word.omitted == 0
+
+
+async def test_a_patch_that_could_not_be_kept_is_kept_by_the_next_look(tmp_path: Path) -> None:
+    delivery = Delivery(tmp_path / "not-yet" / "delivery")
+    work = work_on(Workspace(patch_of("a")), delivery)
+    await work.look_at_changes(1.0)
+    (tmp_path / "not-yet").mkdir()
+    await work.look_at_changes(1.0, last=True)
+    assert delivery.word is not None
+    assert (tmp_path / "not-yet" / "delivery" / "patch").read_bytes() == patch_of("a")

@@ -173,6 +173,7 @@ type (
 		Size     int64    `json:"size"`
 		SHA256   string   `json:"sha256"`
 		Omitted  []string `json:"omitted"`
+		Lacking  int      `json:"lacking"`
 		TooLarge bool     `json:"tooLarge"`
 	}
 )

@@ -23,6 +23,7 @@ type Made struct {
 	Text     []byte
 	SHA256   string
 	Omitted  []string
+	Lacking  int
 	TooLarge bool
 }
 
@@ -252,5 +253,5 @@ func (m *maker) made() *Made {
 			text = text[:bytes.LastIndex(text[:m.most], []byte("\ndiff --git "))+1]
 		}
 	}
-	return &Made{Text: text, SHA256: hashOf(text), Omitted: m.omitted.list(), TooLarge: m.tooLarge}
+	return &Made{Text: text, SHA256: hashOf(text), Omitted: m.omitted.list(), Lacking: m.omitted.lacking, TooLarge: m.tooLarge}
 }

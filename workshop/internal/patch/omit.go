@@ -29,9 +29,10 @@ func cacheOf(name string) string {
 
 // omissions gathers what a patch leaves out, within OmittedMaxCount lines.
 type omissions struct {
-	lines  []string
-	more   int
-	caches map[string]int
+	lines   []string
+	more    int
+	lacking int // how many tell of content that a commit made of the patch would lack: no cache, nothing of git's own
+	caches  map[string]int
 }
 
 func newOmissions() *omissions { return &omissions{caches: map[string]int{}} }
@@ -40,6 +41,11 @@ func (o *omissions) add(name, reason string) {
 	if reason == unchanged {
 		return
 	}
+	o.lacking++
+	o.tell(name, reason)
+}
+
+func (o *omissions) tell(name, reason string) {
 	if len(o.lines) >= limit.OmittedMaxCount-2 {
 		o.more++
 		return
@@ -73,7 +79,7 @@ func (o *omissions) list() []string {
 	}
 	sort.Strings(dirs)
 	for _, dir := range dirs {
-		o.add(dir+"/", fmt.Sprintf("cache directory, %d new files", o.caches[dir]))
+		o.tell(dir+"/", fmt.Sprintf("cache directory, %d new files", o.caches[dir]))
 	}
 	lines := append([]string{}, o.lines...)
 	if o.more > 0 {

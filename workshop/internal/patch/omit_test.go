@@ -49,6 +49,9 @@ func TestWhatAPatchLeavesOutIsSaid(t *testing.T) {
 			t.Errorf("%q is not said in:\n%s", said, omitted)
 		}
 	}
+	if made.Lacking != 3 {
+		t.Errorf("%d of new.bin, large and fifo are content", made.Lacking)
+	}
 	if strings.Contains(omitted, "large-same") {
 		t.Error("a large file that did not change is called left out")
 	}
@@ -98,6 +101,20 @@ func TestTooLargePatchHasOnlyTheHeadsOfItsFiles(t *testing.T) {
 	}
 	if made := b.make(); made.TooLarge || len(made.Text) == 0 {
 		t.Fatal("the control is too large as well")
+	}
+}
+
+func TestCachesAreNoContentHoweverMany(t *testing.T) {
+	b := newBench(t, func(string) {})
+	for n := range 2 * limit.OmittedMaxCount {
+		put(b.workspace, fmt.Sprintf("%s%d/__pycache__/x.pyc", strings.Repeat("p", 180), n), "cache", 0o644)
+	}
+	if made := b.make(); made.Lacking != 0 || len(made.Omitted) == 0 {
+		t.Errorf("%d of %d lines are called content", made.Lacking, len(made.Omitted))
+	}
+	put(b.workspace, "x: cache directory, 3 new files", strings.Repeat("\x00", limit.DiffBinaryMaxBytes+1), 0o644)
+	if made := b.make(); made.Lacking != 1 {
+		t.Errorf("control: %d", made.Lacking)
 	}
 }
 

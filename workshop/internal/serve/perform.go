@@ -107,6 +107,6 @@ func (s *session) diff(ctx context.Context, request *frame.Diff) (*frame.DiffRes
 		rest = rest[size:]
 	}
 	return &frame.DiffResult{
-		Size: int64(len(made.Text)), SHA256: made.SHA256, Omitted: made.Omitted, TooLarge: made.TooLarge,
+		Size: int64(len(made.Text)), SHA256: made.SHA256, Omitted: made.Omitted, Lacking: made.Lacking, TooLarge: made.TooLarge,
 	}, nil
 }
