@@ -27,7 +27,7 @@ from guildhall_operator.records import Json
 from guildhall_operator.run_view import RunView
 from guildhall_operator.runs import name_of
 from guildhall_operator.schedule import TIME_ANNOTATION, SchedulePlan, ScheduleView, refused, schedule_plan
-from guildhall_operator.status import parse_stamp
+from guildhall_operator.status import of_others, parse_stamp
 from guildhall_operator.template import doubt
 
 Key = tuple[str, str, str]  # kind, namespace, name
@@ -36,6 +36,10 @@ logger = logging.getLogger(__name__)
 
 def wall_clock() -> datetime:
     return datetime.now(UTC)
+
+
+def _moved(before: RunView, after: RunView) -> bool:
+    return before.stage != after.stage or of_others(before) != of_others(after)
 
 
 @dataclass(slots=True)
@@ -167,13 +171,14 @@ class Reconciler:
     def _wrote(self, raw: Json) -> None:
         """Remembers what a status write left, before the watch shows it, and wakes those whose turn it made.
 
-        The Run itself comes again only where the write took it to another stage: within one, a plan is a fixed point.
+        The Run itself comes again only where the write took it to another stage (within one, a plan is a fixed point of
+        our own fields), or where the answer shows what somebody else wrote meanwhile: the watch tells that as known.
         """
         key, runs = name_of(raw), self.world.store.runs
         before = runs.get(key)
         self.echo.expect(raw)
         changed = self.world.store.put_run(raw)
-        moved = before is None or key not in runs or before.stage != runs[key].stage
+        moved = before is None or key not in runs or _moved(before, runs[key])
         self.look_at(changed | {key} if moved else changed - {key})
 
     def _refused(self, run: RunView, key: Key, problem: str) -> None:

@@ -179,6 +179,12 @@ class Draft:
         return {name: fields[name] for name in OWNED_FIELDS if name in fields and fields[name] not in (None, [], "")}
 
 
+def of_others(run: RunView) -> tuple[object, ...]:
+    """What anybody but the operator may change in a Run."""
+    rest = {name: value for name, value in run.status.items() if name not in OWNED_FIELDS}
+    return (run.spec, run.deleting, run.queue_name, rest)
+
+
 def owned(run: RunView) -> dict[str, Any]:
     """The operator's fields as the Run has them now."""
     return {name: run.status[name] for name in OWNED_FIELDS if name in run.status}

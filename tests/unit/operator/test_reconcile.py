@@ -380,6 +380,24 @@ async def test_a_guild_that_comes_late_lets_its_run_start() -> None:
     assert story.status()["phase"] == "Preparing"
 
 
+async def test_what_a_person_wrote_just_before_our_own_write_is_seen_in_its_answer() -> None:
+    """The watch shows both afterwards, as versions that are known already."""
+    story = Story()
+    story.create()
+    await story.work()
+    story.seconds = 2
+    story.pod({"phase": "Pending"})
+    await story.work()
+    story.seconds = 5
+    there = story.kube.objects[f"{RUNS}/fix"]
+    theirs = story.kube.put(f"{RUNS}/fix", {**there, "spec": {**there["spec"], "suspend": True}})
+    story.pod({"phase": "Running", **containers({"running": {"startedAt": kit.stamp(kit.at(5))}})})
+    await story.work()
+    run_event(story.reconciler, "MODIFIED", theirs)
+    await story.work()
+    assert (story.status()["phase"], story.status()["reason"]) == ("Failed", "Suspended"), "no volume keeps its files"
+
+
 async def test_a_run_deleted_under_our_hands_is_forgotten() -> None:
     story = Story()
     story.create()
