@@ -104,7 +104,7 @@ def cluster_stages() -> list[Stage]:
             "--dist",
             "loadfile",
             "--no-loadscope-reorder",
-            workers="3",
+            workers="4",
             seconds=2400,
         ),  # its tests wait more than they compute
         pytest_stage("cluster-alone", *everywhere, "-m", "cluster and alone", workers="0"),
