@@ -23,6 +23,12 @@ _FIELDS: Final = {  # volumes whose object the Run itself names
 SUMMARY: Final = "Unable to attach or mount volumes"  # what the kubelet says besides, some minutes later
 
 
+def made_for(said: str, run: str) -> bool:
+    """Whether what is not there was made for this Run: then it may only not have been seen yet."""
+    found = _OBJECT.search(said)
+    return found is not None and bool(run) and run in found[2]
+
+
 def missing(said: str, namespace: str, run: str) -> str:
     """Our words for what is not there; empty where `said` tells of nothing missing. `run` is the Run's uid."""
     found = _OBJECT.search(said)
@@ -40,7 +46,7 @@ def missing(said: str, namespace: str, run: str) -> str:
 
 def _remedy(said: str, name: str, run: str) -> str:
     volume = _VOLUME.search(said)
-    if run and run in name:
+    if made_for(said, run):
         return "it was made for this Run and somebody deleted it: create the Run again"
     if volume is not None and volume[1] not in _FIELDS:
         return "it belongs to the installation: the platform team restores it with helm upgrade"

@@ -7,7 +7,7 @@ from typing import Final
 from guildhall_contracts.conditions import Reason
 
 from guildhall_operator.config import Waits
-from guildhall_operator.missing import missing
+from guildhall_operator.missing import made_for, missing
 from guildhall_operator.records import ContainerRecord, EventRecord, JobRecord, PodRecord
 
 _PULL: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable"})
@@ -52,9 +52,10 @@ def _cannot_run(name: str, container: ContainerRecord, waits: Waits) -> Stall:
 
 
 def _mount(said: str, pod: PodRecord, waits: Waits) -> Stall:
-    """Something is not mounted; where an object is not there, nothing but a person helps, and is told at once."""
+    """Something is not mounted; where a person's object is not there, only a person helps, and is told at once."""
     words = missing(said, pod.namespace, pod.run)
-    return Stall("MountFailed", words or said, waits.mount_seconds, shown_seconds=0 if words else SHOWN_AFTER_SECONDS)
+    shown = 0 if words and not made_for(said, pod.run) else SHOWN_AFTER_SECONDS
+    return Stall("MountFailed", words or said, waits.mount_seconds, shown_seconds=shown)
 
 
 def _waiting(name: str, pod: PodRecord, waits: Waits) -> Stall | None:

@@ -98,3 +98,18 @@ def test_the_kubelets_summary_does_not_hide_what_it_said_before() -> None:
     assert say(CASES[0][0]) == CASES[0][0]
     assert say(f"{SUMMARY}: timed out") == CASES[0][0]
     assert say(CASES[2][0]) == CASES[2][0], "another cause takes its place"
+
+
+@pytest.mark.parametrize("owner", ["ours", "theirs"])
+def test_a_claim_made_a_moment_ago_is_not_called_deleted(owner: str) -> None:
+    name = f"fix-{kit.UID}-journal" if owner == "ours" else "repo"
+    pod = kit.starting(node="", unschedulable=f'0/1 nodes are available: persistentvolumeclaim "{name}" not found.')
+    first = look(pod)
+    if owner == "theirs":
+        assert kit.condition(first, "Running")["reason"] == "MountFailed", "control: nothing but a person helps"
+        return
+    assert kit.condition(first, "Running")["reason"] == "NotStarted", "the scheduler may not have seen it yet"
+    assert first.notes == ()
+    later = look(pod, waits=dict.fromkeys(first.waiting, 2.0))
+    assert AGAIN in kit.condition(later, "Running")["message"]
+    assert [note.warning for note in later.notes] == [True]
