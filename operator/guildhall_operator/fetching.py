@@ -3,6 +3,7 @@
 Guards against a run pod beside a fetcher that still writes, and against asking again for what a person must mend.
 """
 
+from dataclasses import replace
 from typing import Final
 
 from guildhall_contracts.conditions import RETRYABLE_REASONS, Reason
@@ -17,7 +18,7 @@ from guildhall_operator.admit import Refusal, may_go_on, parse_spec
 from guildhall_operator.decision import Decision
 from guildhall_operator.follow import LOST_JOB_SECONDS, end_pod
 from guildhall_operator.manifests.fetch import CONTAINER
-from guildhall_operator.outcome import Outcome, died, vanished
+from guildhall_operator.outcome import Outcome, died, lost, stopped_to_replace, vanished
 from guildhall_operator.records import PodRecord, mapping
 from guildhall_operator.sources import fetch_verdict, source_text
 from guildhall_operator.stalls import Stall, stall
@@ -49,23 +50,37 @@ def outcome_of(pod: PodRecord) -> Outcome | FetchedSource | None:
         return message.source
     if message is not None and message.outcome != "fetched":
         return Outcome("False", _REASONS.get(message.outcome, "WorkspaceFailed"), message.message, at)
+    if replaced := stopped_to_replace(pod, CONTAINER):
+        return replaced
     if pod.reason == "DeadlineExceeded":
         what = "the fetcher did not end within the chart value fetcher.timeoutSeconds and was stopped"
         return Outcome("False", "WorkspaceFailed", what, at)
     return died(pod, CONTAINER)
 
 
+def _ended(decision: Decision, pod: PodRecord | None, end: Outcome) -> bool:
+    """Whether nothing writes to the volume any more; stops what does, and ends the Run where it cannot be stopped."""
+    if pod is None or pod.ended:
+        return True
+    end_pod(decision, pod)
+    limit = decision.observed.config.waits.replace_seconds
+    if decision.waited("replace", limit):
+        what = f"{end.message}; pod '{pod.name}' on node '{pod.node or 'unknown'}' was still there {limit} s later"
+        _over(decision, pod, replace(end, message=f"{what}; no second pod may use its volume: remove that node or pod"))
+    return False
+
+
 def _fail(decision: Decision, pod: PodRecord | None, end: Outcome) -> None:
     """Ends the fetch; a cause of the infrastructure's is followed by another, a person's never."""
     spec, number = parse_spec(decision.run.spec), _number(decision)
     again = end.retry and end.reason in RETRYABLE_REASONS and number < decision.observed.config.attempts_max_count
-    if again and not isinstance(spec, Refusal) and not decision.run.cancelled:
-        if pod is not None and not pod.ended:
-            end_pod(decision, pod)  # two fetchers never write to one volume
-            decision.requeue(1)
-        elif may_go_on(decision, spec):
-            begin_fetch(decision, spec, number + 1)
-        return
+    if not again or isinstance(spec, Refusal) or decision.run.cancelled:
+        _over(decision, pod, end)
+    elif _ended(decision, pod, end) and may_go_on(decision, spec):
+        begin_fetch(decision, spec, number + 1)
+
+
+def _over(decision: Decision, pod: PodRecord | None, end: Outcome) -> None:
     decision.draft.set("WorkspaceReady", "False", end.reason, end.message)
     decision.draft.end(end.status, end.reason, f"the repository was not fetched: {end.message}", end.at)
     end_pod(decision, pod)
@@ -147,6 +162,8 @@ def fetching(decision: Decision) -> None:
         _fetched(decision, ended)
     elif ended is not None:
         _fail(decision, pod, ended)
+    elif pod.deleting and pod.disruption and decision.waited("lost", decision.observed.config.waits.node_lost_seconds):
+        _fail(decision, pod, lost(pod))
     else:
         job = decision.observed.jobs.get(names.fetch_name(decision.run.name, decision.run.uid, number))
         found = stall(pod, job, decision.observed.events, decision.observed.config.waits)

@@ -11,7 +11,16 @@ from guildhall_operator.actions import EndPod
 from guildhall_operator.admit import isolation_verdict
 from guildhall_operator.again import close_attempt, delete_job, why_not_again
 from guildhall_operator.decision import Decision
-from guildhall_operator.outcome import Asked, Outcome, executor_began, outcome, prepare_message, vanished
+from guildhall_operator.outcome import (
+    STOP_SECONDS,
+    Asked,
+    Outcome,
+    executor_began,
+    lost,
+    outcome,
+    prepare_message,
+    vanished,
+)
 from guildhall_operator.records import JobRecord, Json, PodRecord, first_pod, mapping, number
 from guildhall_operator.sources import source_text
 from guildhall_operator.stalls import Stall, stall
@@ -38,7 +47,7 @@ def current_job(decision: Decision) -> JobRecord | None:
 
 def end_pod(decision: Decision, pod: PodRecord | None) -> None:
     """Stops a pod without losing its log; once is enough."""
-    if pod is not None and not pod.ended and not pod.deleting and pod.deadline_seconds != 1:
+    if pod is not None and not pod.ended and not pod.deleting and pod.deadline_seconds != STOP_SECONDS:
         decision.end_pods.append(EndPod(pod.namespace, pod.name))
 
 
@@ -247,7 +256,7 @@ def follow(decision: Decision) -> None:
     if decision.draft.finished or _stop_asked(decision, pod) or _opened(decision, pod):
         return
     if pod.deleting and pod.disruption and decision.waited("lost", decision.observed.config.waits.node_lost_seconds):
-        give_up(decision, pod, Outcome("False", "NodeLost", f"node '{pod.node}' does not answer", retry=True))
+        give_up(decision, pod, lost(pod))
         return
     restarts = pod.container("workshop").restarts
     if restarts > WORKSHOP_RESTARTS_MAX_COUNT:

@@ -45,6 +45,7 @@ _DISRUPTIONS: Final[dict[str, Reason]] = {
     "DeletionByTaintManager": "NodeLost",
     "DeletionByPodGC": "NodeLost",
 }
+STOP_SECONDS: Final = 1  # the deadline a pod is given to end now and keep its log
 _SELF_INFLICTED: Final = ("ephemeral local storage", "local ephemeral storage", "usage of emptydir")
 
 
@@ -176,6 +177,14 @@ def died(pod: PodRecord, name: str) -> Outcome:
     return _died(pod, name, pod.container(name), NOTHING)
 
 
+def stopped_to_replace(pod: PodRecord, name: str) -> Outcome | None:
+    """The end of a pod that did not start and was told to end, by STOP_SECONDS, so that another takes its place."""
+    if pod.reason != "DeadlineExceeded" or pod.deadline_seconds != STOP_SECONDS:
+        return None
+    what = f"container '{name}' did not start in time and was stopped"
+    return Outcome("False", "ImagePullFailed", what, pod.container(name).finished_at, retry=True)
+
+
 def _prepared(pod: PodRecord, asked: Asked) -> Outcome | None:
     """The end, where `prepare` did not let the pod go on."""
     container = pod.container("prepare")
@@ -207,6 +216,11 @@ def outcome(pod: PodRecord, run: RunView, asked: Asked = NOTHING) -> Outcome | N
     if pod.ended:
         return _died(pod, "executor", executor, asked)
     return None
+
+
+def lost(pod: PodRecord) -> Outcome:
+    """The end of an attempt whose pod was told to go and does not."""
+    return Outcome("False", "NodeLost", f"node '{pod.node or 'unknown'}' does not answer", retry=True)
 
 
 def vanished(failed: str, asked: Asked = NOTHING) -> Outcome:

@@ -143,6 +143,37 @@ def test_what_the_cluster_did_is_tried_again_within_bounds() -> None:
     assert kit.verdict(over) == ("False", "Evicted")
 
 
+def test_a_fetcher_on_a_dead_node_is_waited_for_within_bounds() -> None:
+    view = kit.fetching()
+    stuck = kit.fetch_pod(deleting=kit.stamp(kit.at(5)), disruption="DeletionByTaintManager")
+    early = seen(view, stuck)
+    assert (early.create, early.status) == ((), None), "its kubelet may come back"
+    assert early.requeue_seconds is not None
+    lost = seen(view, stuck, waits=dict.fromkeys(early.waiting, 70.0))
+    assert lost.create == (), "two fetchers never write to one volume"
+    assert lost.requeue_seconds is not None
+    last = seen(view, stuck, waits=dict.fromkeys(early.waiting | lost.waiting, 700.0))
+    assert last.create == ()
+    assert kit.verdict(last) == ("False", "NodeLost")
+    said = kit.condition(last, "Succeeded")["message"]
+    assert "node 'node1' does not answer" in said
+    assert "remove that node or pod" in said
+
+
+def test_an_image_that_does_not_come_is_tried_again_in_another_pod() -> None:
+    view = kit.fetching()
+    pulling = {"phase": "Pending", "containers": {"fetch": kit.waiting("ImagePullBackOff", "no such image")}}
+    stuck = kit.fetch_pod(**pulling)
+    waits = dict.fromkeys(seen(view, stuck).waiting, 100.0)
+    stopped = seen(view, stuck, waits=waits)
+    assert (stopped.create, [act.name for act in stopped.end_pods]) == ((), ["fetch-pod-1"])
+    ended = kit.fetch_pod(**{**pulling, "phase": "Failed"}, reason="DeadlineExceeded", deadline_seconds=1)
+    again = seen(view, ended)
+    assert [item["metadata"]["name"] for item in again.create] == [f"fix-{kit.UID}-f2"]
+    late = kit.fetch_pod("", exit_code=137, reason="DeadlineExceeded")
+    assert kit.verdict(seen(view, late)) == ("False", "WorkspaceFailed"), "control: its own deadline"
+
+
 def test_a_cancelled_fetch_is_not_tried_again_and_its_pod_ends() -> None:
     view = kit.run_view({**kit.raw_run({**kit.GIT, "cancel": True}), "status": kit.fetching().status})
     done = seen(view, kit.fetch_pod())
