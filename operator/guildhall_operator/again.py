@@ -9,7 +9,7 @@ from typing import Final
 from guildhall_contracts.conditions import RETRYABLE_REASONS, Reason
 from guildhall_contracts.limits import ATTEMPTS_MAX_COUNT
 from guildhall_contracts.run import RunSpec
-from guildhall_contracts.snapshot import RESEND_LABEL
+from guildhall_contracts.snapshot import PUBLISH_LABEL, RESEND_LABEL
 
 from guildhall_operator.actions import Deletion
 from guildhall_operator.admit import Refusal, may_begin, parse_spec
@@ -73,7 +73,8 @@ def close_attempt(decision: Decision, reason: Reason, message: str) -> None:
 
 def living(decision: Decision) -> PodRecord | None:
     """A pod of the Run that can still write to its volumes."""
-    mine = (pod for pod in decision.observed.pods if RESEND_LABEL not in pod.labels)
+    readers = {RESEND_LABEL, PUBLISH_LABEL}
+    mine = (pod for pod in decision.observed.pods if not readers.intersection(pod.labels))
     return next((pod for pod in mine if not pod.ended), None)
 
 

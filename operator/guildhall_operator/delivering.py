@@ -1,14 +1,14 @@
 """A Run that succeeded and delivers a branch: whether its patch may be published, and what became of it. Pure.
 
-Guards the repository against a patch that is not whole, not the one that was shown, or starts something by itself; and
-the record against being freed before the publisher has read the patch.
+Guards the repository against a patch that is not whole, not the one that was shown, or starts something by itself; the
+record against being freed before the publisher has read the patch, and against being kept for ever by one that is lost.
 """
 
 from typing import Any, Final
 
 from guildhall_contracts.conditions import RETRYABLE_REASONS, Reason
 from guildhall_contracts.gate import PatchWord, decode_message
-from guildhall_contracts.limits import ATTEMPTS_MAX_COUNT
+from guildhall_contracts.limits import ATTEMPTS_MAX_COUNT, DEADLINE_GRACE_SECONDS, FETCH_TIMEOUT_MAX_SECONDS
 from guildhall_contracts.publish import PublishMessage, branch_of
 from guildhall_contracts.run import Delivery, RunSpec
 from guildhall_contracts.snapshot import PUBLISH_LABEL
@@ -17,6 +17,8 @@ from pydantic import ValidationError
 from guildhall_operator import names
 from guildhall_operator.actions import CREATE_AGAIN_SECONDS
 from guildhall_operator.admit import Refusal, parse_spec
+from guildhall_operator.again import living
+from guildhall_operator.config import Config
 from guildhall_operator.decision import Decision
 from guildhall_operator.follow import LOST_JOB_SECONDS, end_pod
 from guildhall_operator.isolation import PodLabels, Verdict, evaluate_fetch
@@ -27,10 +29,10 @@ from guildhall_operator.manifests.publish import (
     publish_job,
     publish_request,
 )
-from guildhall_operator.outcome import Outcome, died, executor_message, vanished
-from guildhall_operator.records import PodRecord, mapping
-from guildhall_operator.stalls import stall
-from guildhall_operator.status import Truth
+from guildhall_operator.outcome import Outcome, died, executor_message, lost, stopped_to_replace, vanished
+from guildhall_operator.records import JobRecord, PodRecord, mapping
+from guildhall_operator.stalls import SHOWN_AFTER_SECONDS, stall
+from guildhall_operator.status import Truth, seconds_since
 
 LATE_WORD_SECONDS: Final = 30.0  # the executor's last word is in its pod, which the watch may show a moment later
 
@@ -87,9 +89,30 @@ def _begin(decision: Decision, pod: PodRecord | None) -> None:
     else:
         branch = branch_of(decision.run.name, decision.run.uid)
         delivery = Delivery(branch=branch, patch_sha256=said.patch.sha256)
-        if _make(decision, spec, delivery, 1):
+        if _alone(decision) and _make(decision, spec, delivery, 1):
             decision.draft.fields["delivery"] = delivery.to_wire()
-            decision.draft.set("Delivered", "Unknown", "Delivering", f"to the branch {branch}")
+            _under_way(decision)
+
+
+def _under_way(decision: Decision) -> None:
+    branch = mapping(decision.draft.fields.get("delivery")).get("branch", "")
+    decision.draft.set("Delivered", "Unknown", "Delivering", f"to the branch {branch}")
+
+
+def _alone(decision: Decision) -> bool:
+    """Whether every pod that could write to the journal, and so to the patch, has ended. Waits for it within bounds."""
+    pod, limit = living(decision), decision.observed.config.waits.replace_seconds
+    if pod is None:
+        return True
+    where = f"pod '{pod.name}' on node '{pod.node or 'unknown'}'"
+    if decision.waited("publish-alone", limit):
+        what = f"{where} was still there {limit} s after the Run's end, and no publisher is made beside it"
+        _end(
+            decision, "False", "DeliveryFailed", f"{what}: remove that pod or node, and take the patch from the result"
+        )
+    elif decision.waited("publish-alone-shown", SHOWN_AFTER_SECONDS):
+        decision.draft.set("Delivered", "Unknown", "Delivering", f"{where} is to end first")
+    return False
 
 
 def verdict(decision: Decision, number: int, pod: PodRecord | None = None) -> Verdict:
@@ -147,6 +170,8 @@ def outcome_of(pod: PodRecord) -> Outcome | PublishMessage | None:
         return message
     if message is not None and message.outcome != "published":
         return message
+    if replaced := stopped_to_replace(pod, CONTAINER):
+        return replaced
     if pod.reason == "DeadlineExceeded":
         what = "the publisher did not end within the chart value fetcher.timeoutSeconds and was stopped"
         return Outcome("False", "DeadlineExceeded", what, container.finished_at)
@@ -166,28 +191,77 @@ def _told(decision: Decision, message: PublishMessage) -> None:
 
 
 def _failed(decision: Decision, pod: PodRecord | None, end: Outcome) -> None:
-    """A cause of the infrastructure's is followed by another try, which finds the branch if the first one made it."""
+    """A cause of the infrastructure's is followed by another try, which finds the branch if the first one made it.
+
+    A pod that can be stopped is stopped first; beside one that is lost the same push is made, which changes nothing.
+    """
     number, delivery, spec = _number(decision), _delivery(decision), parse_spec(decision.run.spec)
     again = end.retry and end.reason in RETRYABLE_REASONS and number < decision.observed.config.attempts_max_count
     if again and delivery is not None and not isinstance(spec, Refusal):
-        _make(decision, spec, delivery, number + 1)
+        if pod is None or pod.ended or pod.deleting:
+            _make(decision, spec, delivery, number + 1)
+        end_pod(decision, pod)
     else:
         end_pod(decision, pod)
         _end(decision, "False", "DeliveryFailed", f"the publisher came to no end: {end.message}")
+
+
+def _opened(decision: Decision, pod: PodRecord | None, number: int) -> bool:
+    """A policy that came while the publisher was on."""
+    found = verdict(decision, max(1, number), pod)
+    if found.kind != "open" or not decision.observed.config.isolation.require:
+        return False
+    end_pod(decision, pod)
+    _end(decision, "False", "DeliveryFailed", f"the publisher's network was opened: {found.message}")
+    return True
+
+
+def limit_seconds(config: Config) -> int:
+    """The longest a delivery may take: every try at the end of each of its waits, and of its pod's deadline."""
+    waits, fetcher = config.waits, config.fetcher
+    start = max(waits.unschedulable_seconds, waits.refused_seconds)
+    start += waits.policy_seconds + waits.refused_seconds + waits.image_pull_seconds + waits.mount_seconds
+    run = (fetcher.timeout_seconds if fetcher else FETCH_TIMEOUT_MAX_SECONDS) + DEADLINE_GRACE_SECONDS
+    return waits.replace_seconds + config.attempts_max_count * (start + run + waits.node_lost_seconds)
+
+
+def _overdue(decision: Decision, pod: PodRecord | None) -> bool:
+    """The last bound, for whatever no other one foresees: what the publisher needs is not kept for ever."""
+    since = seconds_since(decision.draft.get("Delivered").get("lastTransitionTime"), decision.now) or 0.0
+    limit = limit_seconds(decision.observed.config)
+    if since < limit:
+        decision.requeue(limit - since)
+        return False
+    end_pod(decision, pod)
+    _end(decision, "False", "DeliveryFailed", f"the publisher came to no end within {limit} s; look at its Job and pod")
+    return True
+
+
+def _held(decision: Decision, pod: PodRecord | None, job: JobRecord | None) -> None:
+    """What keeps the publisher from starting: shown in seconds, and waited for within bounds."""
+    waits = decision.observed.config.waits
+    held = stall(pod, job, decision.observed.events, waits)
+    if held is None:
+        _under_way(decision)
+        return
+    seconds = waits.unschedulable_seconds if held.seconds is None else held.seconds
+    if decision.waited(f"publish/{held.reason}", seconds):
+        _failed(decision, pod, Outcome("False", held.reason, held.message, retry=held.retry))
+    elif decision.waited(f"publish-shown/{held.reason}", held.shown_seconds):
+        decision.draft.set("Delivered", "Unknown", held.reason, f"the publisher waits: {held.message}")
 
 
 def _follow(decision: Decision) -> None:
     number = _number(decision)
     pod = _pod(decision, number)
     job = decision.observed.jobs.get(names.publish_name(decision.run.name, decision.run.uid, number))
-    found = verdict(decision, max(1, number), pod)
-    if decision.observed.config.isolation.require and found.kind == "open":
-        end_pod(decision, pod)
-        _end(decision, "False", "DeliveryFailed", f"the publisher's network was opened: {found.message}")
+    if _opened(decision, pod, number):
         return
     ended = outcome_of(pod) if pod is not None else None
     if isinstance(ended, PublishMessage):
         _told(decision, ended)
+    elif _overdue(decision, pod):
+        return
     elif ended is not None:
         _failed(decision, pod, ended)
     elif job is None:
@@ -195,7 +269,8 @@ def _follow(decision: Decision) -> None:
             _failed(decision, None, Outcome("False", "Deleted", "its Job was deleted"))
     elif pod is None and job.failed:
         _failed(decision, None, vanished(job.failed))
+    elif pod is not None and pod.deleting:
+        if decision.waited("publish-lost", decision.observed.config.waits.node_lost_seconds):
+            _failed(decision, pod, lost(pod))
     else:
-        held = stall(pod, job, decision.observed.events, decision.observed.config.waits)
-        if held is not None and held.seconds is not None and decision.waited(f"publish/{held.reason}", held.seconds):
-            _failed(decision, pod, Outcome("False", held.reason, held.message))
+        _held(decision, pod, job)
