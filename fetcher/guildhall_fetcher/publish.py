@@ -4,6 +4,7 @@ Guards the repository: what is pushed is the patch people were shown on the comm
 ever checked out, and no branch that is there is touched.
 """
 
+import errno
 import hashlib
 import time
 from collections.abc import Mapping
@@ -24,6 +25,7 @@ from guildhall_fetcher.places import Places
 from guildhall_fetcher.process import Deadline
 from guildhall_fetcher.push_words import explain_push
 from guildhall_fetcher.refs import listed_at
+from guildhall_fetcher.words import Explain
 
 BASE: Final = "refs/guildhall/base"
 WHO: Final = ("Guildhall", "guildhall@guildhall.invalid")
@@ -92,27 +94,50 @@ def _take_base(git: Git, commit: str) -> None:
     git.run("read-tree", commit)
 
 
-def _does_not_fit(errors: str, code: int) -> FetchFailed:
-    return FetchFailed("hostile", "the patch does not fit the commit the Run began with, or is none git takes")
+def _does_not_fit(git: Git) -> Explain:
+    """The failure behind git's refusal of a patch, unless disk, memory or a signal was what stopped it."""
+
+    def explain(errors: str, code: int) -> FetchFailed:
+        failed = git.explain(errors, code)
+        if failed.outcome in ("too_large", "internal"):
+            return failed
+        return FetchFailed("hostile", "the patch does not fit the commit the Run began with, or is none git takes")
+
+    return explain
 
 
 def _link(git: Git, blob: bytes) -> bytes:
+    """A link's target; of a longer one so much that it shows. Raises FetchFailed for anything else that fails."""
     collected = Collected(LINK_MAX_BYTES)
     try:
         git.run("cat-file", "blob", blob.decode("ascii"), out=collected)
     except FetchFailed:
-        return b""  # longer than any link, which an empty one stands for: both are refused
-    return collected.data
+        if len(collected.data) <= LINK_MAX_BYTES:
+            raise
+    return collected.data[: LINK_MAX_BYTES + 1]
+
+
+def _laid_down(publication: Publication) -> str:
+    """The path of the very bytes that were checked."""
+    path = publication.git.places.scratch / "patch"
+    try:
+        path.write_bytes(publication.patch)
+    except OSError as error:
+        why = error.strerror or type(error).__name__
+        room = "workspace.storage.size" if error.errno == errno.EFBIG else "the chart value fetcher.resources.memory"
+        raise FetchFailed("too_large", f"the publisher has no room for the patch ({why}); raise {room}") from error
+    return str(path)
 
 
 def _apply(publication: Publication) -> None:
-    """The patch into the index, and what came of it against the patch. Raises PublishFailed."""
+    """The patch into the index, and what came of it against the patch. Raises FetchFailed and PublishFailed."""
     git, commit = publication.git, publication.request.commit
-    path = git.places.scratch / "patch"
-    path.write_bytes(publication.patch)  # the very bytes that were checked
+    path = _laid_down(publication)
     try:
-        git.run("apply", "--cached", "--whitespace=nowarn", "--", str(path), because=_does_not_fit)
+        git.run("apply", "--cached", "--whitespace=nowarn", "--", path, because=_does_not_fit(git))
     except FetchFailed as failed:
+        if failed.outcome != "hostile":
+            raise
         raise PublishFailed("unsound", failed.message) from failed
     raw = git.run("diff-index", "--cached", "--raw", "-z", "--no-abbrev", "--no-renames", commit)
     found = problem(publication.patch, entries_of(raw), lambda blob: _link(git, blob))
