@@ -82,7 +82,7 @@ def examine(reply: DiffResult, patch: bytes, *, spoiled: bool = False) -> Change
         )
     if not patch:
         return Change(omitted=omitted, lacking=reply.lacking)
-    files = parse_patch(patch)
+    files = parse_patch(patch, heads=reply.too_large)
     if files is None:
         return _unsound("it is no patch")
     change = replace(_summed(files, sha256, len(patch), omitted), lacking=reply.lacking)

@@ -2,10 +2,10 @@
 
 The patch is the workspace's claim; what people are shown about it is computed here. Parsing is total and strict: what
 is not exactly the git-style patch a workshop writes gives None, because a tool that applies it might read more out of
-it than was shown. Hunks are counted by their headers, so content that looks like a header is content.
+it than was shown. Hunks are counted by their headers, so content that looks like a header is content. A mode is one of
+git's three and is always told: git takes one it is not told from the file that is there, and any spelling of it.
 """
 
-import posixpath
 import re
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -14,17 +14,18 @@ from guildhall_contracts import limits
 from guildhall_contracts.events import ChangedFile
 
 from guildhall_executor.generated import made_by_line, made_by_name
+from guildhall_executor.obeyed import Obeyed
 from guildhall_executor.willrun import will_run
 
 Status = Literal["added", "modified", "deleted"]
 
 _HUNK: Final = re.compile(rb"@@ -[0-9]{1,10}(?:,([0-9]{1,10}))? \+[0-9]{1,10}(?:,([0-9]{1,10}))? @@(?: .*)?")
-_EXTENDED: Final = re.compile(
-    rb"index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: (?P<same>[0-7]{6}))?|(?P<side>old|new) mode (?P<mode>[0-7]{6})"
-)
+_INDEX: Final = re.compile(rb"index [0-9a-f]{4,64}\.\.[0-9a-f]{4,64}(?: ([0-7]{6}))?")
 _ENTRY: Final = re.compile(rb"(new|deleted) file mode ([0-7]{6})")
-_LINK_MODE: Final = b"120000"
-LINK_ROUNDS_MAX_COUNT: Final = 40
+_OLD_MODE: Final = re.compile(rb"old mode ([0-7]{6})")
+_NEW_MODE: Final = re.compile(rb"new mode ([0-7]{6})")
+_FILE, _PROGRAM, _LINK = b"100644", b"100755", b"120000"
+_MODES: Final = frozenset({_FILE, _PROGRAM, _LINK})
 _BINARY_LINE: Final = re.compile(
     rb"literal [0-9]{1,10}|delta [0-9]{1,10}|[A-Za-z][0-9A-Za-z!#$%&()*+\-;<=>?@^_`{|}~]+|"
 )
@@ -101,92 +102,104 @@ class _Lines:
         self.step()
         return rest
 
+    def match(self, pattern: re.Pattern[bytes]) -> re.Match[bytes] | None:
+        """This line as `pattern` reads the whole of it, if it does; then moves on."""
+        found = None if self.line is None else pattern.fullmatch(self.line)
+        if found is not None:
+            self.step()
+        return found
 
-def parse_patch(patch: bytes) -> list[FileChange] | None:
-    """The files `patch` changes, in its order; None when it is no sound patch."""
+
+def parse_patch(patch: bytes, *, heads: bool = False) -> list[FileChange] | None:
+    """The files `patch` changes, in its order; None when it is no sound patch.
+
+    `heads`: the list that stands for a patch over the bound. It has no content, so that modes may be missing; it is
+    for showing, and nothing may ever apply it.
+    """
     lines = _Lines(patch)
     files: list[FileChange] = []
     while lines.line is not None:
-        file = _file(lines)
+        file = _head_alone(lines) if heads else _file(lines)
         if file is None or len(files) >= FILES_MAX_COUNT:
             return None
         files.append(file)
-    return with_obeyed(files)
+    return _with_obeyed(files)
 
 
-def with_obeyed(files: list[FileChange]) -> list[FileChange]:
-    """Marks the files that a symbolic link of the patch puts in the place of one that runs: `.githooks -> scripts`."""
-    links = {file.path: _leads_to(file) for file in files if file.target is not None and file.status != "deleted"}
-    named = {path for path in links if _stands_for_what_runs(path)}
-    places: set[bytes] = set()
-    for _ in range(LINK_ROUNDS_MAX_COUNT):
-        found = {place for path, place in links.items() if place and (path in named or _within(path, places))}
-        if found <= places:
-            break
-        places |= found
-    return [replace(file, obeyed=True) if file.path in named or _within(file.path, places) else file for file in files]
+def _with_obeyed(files: list[FileChange]) -> list[FileChange]:
+    links = {file.path: file.target for file in files if file.target is not None and file.status != "deleted"}
+    found = Obeyed.by(links)
+    return [replace(file, obeyed=True) if file.path in found else file for file in files]
 
 
-def _leads_to(file: FileChange) -> bytes | None:
-    """The place in the workspace that a link names; None when it leads out of it."""
-    place = posixpath.normpath(posixpath.join(posixpath.dirname(file.path), file.target or b""))
-    return None if place.startswith((b"/", b"../")) or place in (b"..", b".") else place
+@dataclass(frozen=True, slots=True)
+class _Head:
+    """What the lines between the names and the content say. A mode is empty where there is none, or none is told."""
 
+    file: FileChange
+    before: bytes
+    after: bytes
 
-def _stands_for_what_runs(path: bytes) -> bool:
-    name = path.decode("utf-8", "backslashreplace")
-    return will_run(name) or will_run(f"{name}/file")
-
-
-def _within(path: bytes, places: set[bytes]) -> bool:
-    """Whether `path` is one of `places` or below one."""
-    while path and path not in places:
-        path = posixpath.dirname(path)
-    return bool(path)
+    @property
+    def sound(self) -> bool:
+        """Whether both modes are told, and the file stays what it is: git has a file become a link in two steps."""
+        told = {"added": {self.after}, "deleted": {self.before}, "modified": {self.before, self.after}}
+        kinds = {mode == _LINK for mode in told[self.file.status]}
+        return told[self.file.status] <= _MODES and len(kinds) == 1
 
 
 def _file(lines: _Lines) -> FileChange | None:
     """One `diff --git` section: its head, then hunks or binary data, and nothing else."""
+    head = _head(lines)
+    if head is None or not head.sound:
+        return None
+    link = _LINK in (head.before, head.after)
+    if lines.line == b"GIT binary patch":
+        return None if link else _binary(lines, head.file)
+    if lines.line is not None and lines.line.startswith(b"--- ") and not _names_fit(lines, head.file):
+        return None
+    return _hunks(lines, head.file, link=link)
+
+
+def _head_alone(lines: _Lines) -> FileChange | None:
+    """A section without content. What may be a link is one that says nothing, so that its name alone is looked at."""
+    head = _head(lines)
+    if head is None or not {head.before, head.after} <= _MODES | {b""}:
+        return None
+    link = head.file.status != "deleted" and head.after in (_LINK, b"")
+    return replace(head.file, target=b"") if link else head.file
+
+
+def _head(lines: _Lines) -> _Head | None:
+    """The names, and at most one of: an entry's mode, two modes that differ, one mode for both beside the blobs."""
     names = lines.take(b"diff --git ")
     path = None if names is None else _header_path(names)
     if not path:
         return None
-    file, mode = _head(lines, FileChange(path))
-    if lines.line == b"GIT binary patch":
-        lines.step()
-        while lines.line is not None and not lines.line.startswith(b"diff --git "):
-            if _BINARY_LINE.fullmatch(lines.line) is None:
-                return None
-            lines.step()
-        return replace(file, binary=True)
-    if lines.line is not None and lines.line.startswith(b"--- ") and not _names_fit(lines, file):
-        return None
-    return _hunks(lines, file, link=mode == _LINK_MODE)
-
-
-def _head(lines: _Lines, file: FileChange) -> tuple[FileChange, bytes]:
-    """The lines between the names and the content: what happens to the file, and its mode afterwards."""
+    status: Status = "modified"
     before, after = b"", b""
-    while lines.line is not None:
-        entry, extended = _ENTRY.fullmatch(lines.line), _EXTENDED.fullmatch(lines.line)
-        if entry is not None:
-            file = replace(file, status="added" if entry[1] == b"new" else "deleted")
-            after = entry[2]
-        elif extended is None:
-            break
-        elif extended["side"] == b"old":
-            before = extended["mode"]
-        else:
-            after = extended["mode"] or extended["same"] or after
-        lines.step()
-    becomes = (
-        file.status != "deleted" and _runs(after) and (file.status == "added" or bool(before)) and not _runs(before)
-    )
-    return replace(file, executable=becomes), after
+    if entry := lines.match(_ENTRY):
+        status = "added" if entry[1] == b"new" else "deleted"
+        before, after = (b"", entry[2]) if status == "added" else (entry[2], b"")
+    elif old := lines.match(_OLD_MODE):
+        new = lines.match(_NEW_MODE)
+        if new is None or new[1] == old[1]:
+            return None
+        before, after = old[1], new[1]
+    if (index := lines.match(_INDEX)) and index[1]:
+        if before or after:
+            return None
+        before = after = index[1]
+    becomes_program = after == _PROGRAM and before != _PROGRAM
+    return _Head(FileChange(path, status, executable=becomes_program), before, after)
 
 
-def _runs(mode: bytes) -> bool:
-    return mode.startswith(b"100") and int(mode, 8) & 0o111 != 0
+def _binary(lines: _Lines, file: FileChange) -> FileChange | None:
+    lines.step()
+    while lines.line is not None and not lines.line.startswith(b"diff --git "):
+        if lines.match(_BINARY_LINE) is None:
+            return None
+    return replace(file, binary=True)
 
 
 def _names_fit(lines: _Lines, file: FileChange) -> bool:

@@ -49,12 +49,16 @@ _HOOKS_AND_SHELLS: Final = """
     reference-transaction push-to-checkout fsmonitor-watchman sendemail-validate
 """
 _CI: Final = """
-    jenkinsfile .travis.yml .gitlab-ci.yml .drone.yml .drone.star .woodpecker.yml .woodpecker.yaml
-    azure-pipelines.yml azure-pipelines.yaml bitbucket-pipelines.yml appveyor.yml .appveyor.yml cloudbuild.yaml
-    cloudbuild.yml buildspec.yml wercker.yml .cirrus.yml .cirrus.star codefresh.yml codemagic.yaml .semaphore.yml
-    .sourcehut.yml .build.yml action.yml action.yaml dependabot.yml renovate.json renovate.json5 .renovaterc
-    .renovaterc.json .renovaterc.json5 .mergify.yml netlify.toml vercel.json fly.toml render.yaml heroku.yml
-    procfile app.yaml app.json serverless.yml samconfig.toml
+    jenkinsfile .travis.yml .gitlab-ci.yml .drone.yml .drone.yaml .drone.star .drone.jsonnet .woodpecker.yml
+    .woodpecker.yaml azure-pipelines.yml azure-pipelines.yaml .vsts-ci.yml .vsts-ci.yaml bitbucket-pipelines.yml
+    appveyor.yml appveyor.yaml .appveyor.yml .appveyor.yaml cloudbuild.yaml cloudbuild.yml cloudbuild.json
+    buildspec.yml buildspec.yaml wercker.yml .cirrus.yml .cirrus.yaml .cirrus.star codefresh.yml codemagic.yaml
+    .semaphore.yml .sourcehut.yml .build.yml action.yml action.yaml dependabot.yml renovate.json renovate.json5
+    .renovaterc .renovaterc.json .renovaterc.json5 .mergify.yml netlify.toml vercel.json fly.toml render.yaml
+    heroku.yml procfile app.yaml app.json serverless.yml samconfig.toml .readthedocs.yml .readthedocs.yaml
+    readthedocs.yml amplify.yml .zuul.yaml .zuul.yml zuul.yaml zuul.yml .prow.yaml bitrise.yml .vela.yml .vela.yaml
+    .onedev-buildspec.yml wrangler.toml wrangler.json wrangler.jsonc screwdriver.yaml .space.kts .packit.yaml
+    .packit.yml packit.yaml packit.yml shippable.yml
 """
 _CONTAINERS: Final = """
     dockerfile containerfile docker-compose.yml docker-compose.yaml docker-compose.override.yml compose.yml
@@ -74,19 +78,21 @@ _RUN_IN: Final = """
     .git .githooks git-hooks .husky .circleci .buildkite .gitlab .forgejo .gitea .woodpecker .tekton .teamcity
     .semaphore .builds .devcontainer .vscode .vs .idea .run .zed .fleet .cursor .claude .codex .gemini .windsurf
     .cline .clinerules .roo .continue .kiro .amazonq .junie .trae .augment .opencode .goose .qwen .crush .agent
-    .agents .aider .cargo .mvn .yarn .bundle .config .hg .ssh .direnv .mise systemd cron.d .sublime
+    .agents .aider .cargo .mvn .yarn .bundle .config .hg .ssh .direnv .mise systemd cron.d .sublime zuul.d .zuul.d
+    .prow .harness .azure-pipelines .pipelines .agola
 """
 _FOLDERS: Final = frozenset(_RUN_IN.split())
 _GITHUB: Final = re.compile(r"(^|/)\.github/(workflows|actions|hooks|instructions|prompts|agents|chatmodes|skills)/")
 _ENDINGS: Final = (
     ".mk", ".mak", ".pth", ".service", ".timer", ".gradle", ".cmake", ".code-workspace", ".bazel", ".bzl", ".nix",
     ".gemspec", ".podspec", ".csproj", ".vbproj", ".fsproj", ".vcxproj", ".targets", ".props", ".cabal", ".opam", ".tf",
-    ".hcl", ".sublime-project", ".desktop", ".rake", ".gyp", ".gypi", ".mdc",
+    ".hcl", ".sublime-project", ".desktop", ".rake", ".gyp", ".gypi", ".mdc", ".gocd.yaml", ".gocd.yml",
+    ".gocd.json", ".jenkinsfile",
 )  # fmt: skip
 _CONFIGS: Final = re.compile(
     r"(^|/)[\w.-]+\.(config|conf|setup|workspace)\.(js|cjs|mjs|ts|cts|mts)$|(^|/)(dockerfile|containerfile|jenkinsfile|"
     r"makefile)\.[\w.-]+$|(^|/)[\w.-]+\.(dockerfile|instructions\.md|prompt\.md|chatmode\.md)$|(^|/)\.env\.[\w.-]+$|"
-    r"(^|/)\.?[\w-]*rc\.(js|cjs|mjs|ts)$"
+    r"(^|/)\.?[\w-]*rc\.(js|cjs|mjs|ts)$|(^|/)debian/rules$"
 )
 
 

@@ -1,14 +1,14 @@
 """What a patch says it does, against what came of it in an index. Pure.
 
-Guards the branch against a patch that does more than was shown: every blob it names, before and after, must be the one
-git made, and no path may lead into `.git`, out of the tree, or to another repository.
+Guards the branch against a patch that does more than was shown: every mode and every blob it names, before and after,
+must be the one git made, and no path or link may lead into `.git`, out of the tree, or to another repository.
 """
 
 import re
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from guildhall_fetcher.tree import RESERVED, shown
@@ -17,11 +17,16 @@ LINK: Final = b"120000"
 NOTHING: Final = b"000000"
 MODES: Final = frozenset({b"100644", b"100755", LINK, NOTHING})
 LINK_MAX_BYTES: Final = 4_096
-_INDEX: Final = re.compile(rb"index ([0-9a-f]{40})\.\.([0-9a-f]{40})(?: [0-7]{6})?")
+_HEAD: Final = re.compile(
+    rb"\ndiff --git (?P<names>[^\n]*)"
+    rb"(?:\n(?P<entry>new|deleted) file mode (?P<mode>[0-7]{6})|"
+    rb"\nold mode (?P<old>[0-7]{6})\nnew mode (?P<new>[0-7]{6}))?"
+    rb"(?:\nindex (?P<before>[0-9a-f]{40})\.\.(?P<after>[0-9a-f]{40})(?: (?P<both>[0-7]{6}))?)?(?=\n|\Z)"
+)
+_DRIVE: Final = re.compile(rb"[A-Za-z]:")
 _GIT_ON_SOME_DISKS: Final = re.compile(r"\.git[. ]*(:.*)?|git~[0-9]+(:.*)?")
 _ESCAPES: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 _QUOTED: Final = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
-Step = tuple[bytes, bytes, bytes]  # path, blob before, blob after
 Target = Callable[[bytes], bytes]  # the content of a blob, at most LINK_MAX_BYTES + 1 of it
 
 
@@ -34,6 +39,9 @@ class Entry:
     old: bytes
     new: bytes
     path: bytes
+
+
+Step = Entry  # what one head of a patch says; its blobs are empty where only the mode changes
 
 
 def entries_of(raw: bytes) -> list[Entry]:
@@ -53,10 +61,12 @@ def _done(entries: Iterable[Entry]) -> Iterator[Step]:
     for entry in entries:
         zero = b"0" * len(entry.new)
         if NOTHING not in (entry.old_mode, entry.new_mode) and (entry.old_mode == LINK) != (entry.new_mode == LINK):
-            yield entry.path, entry.old, zero
-            yield entry.path, zero, entry.new
+            yield replace(entry, new_mode=NOTHING, new=zero)
+            yield replace(entry, old_mode=NOTHING, old=zero)
+        elif entry.old == entry.new:
+            yield replace(entry, old=b"", new=b"")
         else:
-            yield entry.path, entry.old, entry.new
+            yield entry
 
 
 def _unquoted(token: bytes) -> bytes:
@@ -76,36 +86,37 @@ def _path(names: bytes) -> bytes:
     return old[2:] if sound else b""
 
 
-def _said(patch: bytes) -> Iterator[tuple[bytes, bytes, bytes] | tuple[bytes]]:
-    """What the patch's heads say: path and blobs, or the path alone where only a mode changes.
+def _modes(head: re.Match[bytes]) -> tuple[bytes, bytes]:
+    """The modes before and after. Empty where a head does not tell them, which is no mode git makes."""
+    if head["entry"]:
+        return (NOTHING, head["mode"]) if head["entry"] == b"new" else (head["mode"], NOTHING)
+    return (head["old"], head["new"]) if head["old"] else (head["both"] or b"", head["both"] or b"")
+
+
+def _said(patch: bytes) -> Iterator[Step]:
+    """What the patch's heads say, in the one order git writes their lines in; what stands elsewhere says nothing.
 
     Every line of content begins with a sign of its own, so that a head is a head wherever it stands.
     """
-    path, blobs = None, None
-    for line in patch.split(b"\n"):
-        if line.startswith(b"diff --git "):
-            if path is not None:
-                yield (path, *blobs) if blobs else (path,)
-            path, blobs = _path(line[len(b"diff --git ") :]), None
-        elif blobs is None and (found := _INDEX.fullmatch(line)) is not None:
-            blobs = (found[1], found[2])
-    if path is not None:
-        yield (path, *blobs) if blobs else (path,)
+    for head in _HEAD.finditer(b"\n" + patch):
+        yield Step(*_modes(head), head["before"] or b"", head["after"] or b"", _path(head["names"]))
 
 
 def _differs(patch: bytes, entries: list[Entry]) -> str:
-    said = list(_said(patch))
-    steps = Counter(step for step in said if len(step) == 3)
-    made = Counter(step for step in _done(entries) if step[1] != step[2])
-    if steps != made:
-        path = min((step[0] for step in (steps - made) + (made - steps)), default=b"")
-        return (
-            f"'{shown(path)}' would not become what the Run left in its workspace; "
-            ".gitattributes that convert files at checkout are the usual cause"
-        )
-    modes = {step[0] for step in said if len(step) == 1}
-    changed = {entry.path for entry in entries if entry.old == entry.new}
-    return "" if modes == changed else f"the mode of '{shown(min(modes ^ changed))}' would not be what the patch says"
+    said, made = Counter(_said(patch)), Counter(_done(entries))
+    if said == made:
+        return ""
+    path = min(step.path for step in (said - made) + (made - said))
+    if _contents(said) == _contents(made):
+        return f"the mode of '{shown(path)}' would not be what the patch says"
+    return (
+        f"'{shown(path)}' would not become what the Run left in its workspace; "
+        ".gitattributes that convert files at checkout are the usual cause"
+    )
+
+
+def _contents(steps: Counter[Step]) -> Counter[tuple[bytes, bytes, bytes]]:
+    return Counter((step.path, step.old, step.new) for step in steps.elements())
 
 
 def _bad_path(path: bytes) -> str:
@@ -119,13 +130,18 @@ def _bad_path(path: bytes) -> str:
     return ""
 
 
+def _windows_reads_else(path: bytes) -> bool:
+    """Whether a disk of Windows takes `path` for another: a backslash divides there, and a letter names a drive."""
+    return b"\\" in path or _DRIVE.match(path) is not None
+
+
 def _bad_link(path: bytes, target: bytes) -> str:
     """A link may climb only at its start, and only as far as the tree reaches: a later `..` may follow another link."""
     parts = [part for part in target.split(b"/") if part not in (b"", b".")]
     up = next((number for number, part in enumerate(parts) if part != b".."), len(parts))
     leaves = target.startswith(b"/") or up > path.count(b"/") or b".." in parts[up:]
     into_git = any(_bad_path(part) for part in parts[up:])
-    if not target or len(target) > LINK_MAX_BYTES or leaves or into_git:
+    if not target or len(target) > LINK_MAX_BYTES or leaves or into_git or _windows_reads_else(target):
         return f"the symbolic link '{shown(path)}' leads out of the tree"
     return ""
 
@@ -135,6 +151,8 @@ def _bad_entry(entry: Entry, target: Target) -> str:
         return f"'{shown(entry.path)}' is a submodule or of an unknown kind, which no patch of a Run may change"
     if entry.new_mode != NOTHING and (problem := _bad_path(entry.path)):
         return problem
+    if entry.old_mode == NOTHING and _windows_reads_else(entry.path):  # one that is there already may be mended
+        return f"'{shown(entry.path)}' leads out of the tree on Windows; a new name holds no '\\' and no drive"
     return _bad_link(entry.path, target(entry.new)) if entry.new_mode == LINK else ""
 
 

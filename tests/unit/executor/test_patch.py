@@ -29,6 +29,7 @@ index 1111111..2222222 100644
  d
 """
 LOOKS_LIKE_A_HEADER = b"""diff --git a/a.txt b/a.txt
+index 1111111..2222222 100644
 --- a/a.txt
 +++ b/a.txt
 @@ -1,2 +1,3 @@
@@ -102,8 +103,8 @@ CASES: dict[str, tuple[bytes, FileChange]] = {
     ),
     "CR and no newline": (
         (
-            b"diff --git a/c b/c\n--- a/c\n+++ b/c\n@@ -1 +1 @@\n-a\r\n\\ No newline at end of file\n"
-            b"+b\r\n\\ No newline at end of file\n"
+            b"diff --git a/c b/c\nindex 1111111..2222222 100644\n--- a/c\n+++ b/c\n@@ -1 +1 @@\n-a\r\n"
+            b"\\ No newline at end of file\n+b\r\n\\ No newline at end of file\n"
         ),
         FileChange(b"c", "modified", 1, 1),
     ),
@@ -184,12 +185,19 @@ RUNS = [
     ".idea/runConfigurations/a.xml", "x.code-workspace", "lefthook.yml", ".eslintrc.cjs", "karma.conf.js",
     "a/b.targets", "flake.nix", "composer.json", "gradlew", ".mvn/wrapper/maven-wrapper.properties",
     ".yarn/plugins/p.cjs", "x.gemspec", ".gitattributes", ".GIT/hooks/x", ".g\u200cit/config", "Makefile. ",
-    "SKILL.md", ".env.local", "action.yml",
+    "SKILL.md", ".env.local", "action.yml", ".readthedocs.yml", ".readthedocs.yaml", "amplify.yml", ".zuul.yaml",
+    "zuul.d/jobs.yaml", ".zuul.d/jobs.yaml", ".prow.yaml", ".prow/jobs.yaml", "bitrise.yml", "cloudbuild.json",
+    "cloudbuild.yaml", "cloudbuild.yml", ".vela.yml", ".harness/pipeline.yaml", ".vsts-ci.yml",
+    ".azure-pipelines/ci.yml", ".pipelines/ci.yml", ".onedev-buildspec.yml", ".agola/config.jsonnet", "wrangler.toml",
+    "wrangler.json", "wrangler.jsonc", "screwdriver.yaml", ".space.kts", ".packit.yaml", ".drone.yaml",
+    ".drone.jsonnet", ".cirrus.yaml", ".appveyor.yaml", "shippable.yml", "ci.gocd.yaml", "ci/build.jenkinsfile",
+    "debian/rules", "pkg/debian/rules",
 ]  # fmt: skip
 DOES_NOT = [
     "src/x.py", "README.md", "makefiles.txt", "docs/agents.md.txt", "package.json.bak", "hooks.py", "",
     "src/hooks/use.ts", ".github/FUNDING.yml", "docs/git.md", "workspace/a.txt", "\u200b", "...",
-    "src/environment.ts",
+    "src/environment.ts", "debian/changelog", "src/rules", "pipelines/a.py", "gocd.yaml.txt", "prow/a.go",
+    "docs/zuul.md",
 ]  # fmt: skip
 
 
@@ -241,6 +249,8 @@ def test_what_a_link_puts_in_the_place_of_a_file_that_runs_is_marked() -> None:
     assert marked(entry("Makefile", link, "/etc/passwd"), entry("etc/passwd")) == {"Makefile"}
     assert marked(entry("Makefile", link, "../../outside"), entry("outside")) == {"Makefile"}
     assert marked(entry("plain", link, "notes"), entry("notes")) == set()
+    folders = entry(".github", link, "a"), entry("debian", link, "b"), entry("a/workflows/x.yml"), entry("b/rules")
+    assert marked(*folders) == {".github", "debian", "a/workflows/x.yml", "b/rules"}
 
 
 def test_a_link_changed_in_place_is_followed() -> None:
@@ -309,6 +319,25 @@ def test_no_change_and_too_much_change_have_no_patch() -> None:
         "x\\u{202e}: too large",
     ]
     assert isinstance(examine(result(b"lies", tooLarge=True), b"lies"), ErrorInfo)
+    assert isinstance(examine(result(MODIFIED, tooLarge=True), MODIFIED), ErrorInfo), "heads alone, no content"
+
+
+def test_heads_alone_tell_what_runs_without_all_modes() -> None:
+    """As a workshop writes them: no blobs, so no mode of what keeps its own, and a file becomes a link in one step."""
+    heads = (
+        b"diff --git a/sub/Makefile b/sub/Makefile\ndiff --git a/sub/plain b/sub/plain\n"
+        b"diff --git a/.githooks b/.githooks\ndiff --git a/l b/l\nold mode 100644\nnew mode 120000\n"
+        b"diff --git a/.husky b/.husky\nold mode 100644\nnew mode 120000\n"
+        b"diff --git a/tool b/tool\nnew file mode 100755\ndiff --git a/gone b/gone\ndeleted file mode 120000\n"
+    )
+    large = examine(result(heads, tooLarge=True), heads)
+    assert isinstance(large, Change)
+    told = {file.path: file.will_run for file in large.files}
+    assert told == {"sub/Makefile": True, "sub/plain": False, ".githooks": True, "l": False, ".husky": True,
+                    "tool": True, "gone": False}  # fmt: skip
+    assert isinstance(examine(result(heads), heads), ErrorInfo), "it is no patch"
+    odd = heads.replace(b"100755", b"000755")
+    assert isinstance(examine(result(odd, tooLarge=True), odd), ErrorInfo)
 
 
 def test_a_long_list_keeps_what_runs_by_itself() -> None:

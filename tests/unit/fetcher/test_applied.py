@@ -1,5 +1,7 @@
 """The second look at a patch, alone: it holds where git's own look would let something through."""
 
+from dataclasses import replace
+
 import pytest
 from guildhall_fetcher.applied import Entry, entries_of, problem
 
@@ -7,12 +9,23 @@ ONE, TWO, ZERO = b"1" * 40, b"2" * 40, b"0" * 40
 FILE, RUNS, LINK, NONE, MODULE = b"100644", b"100755", b"120000", b"000000", b"160000"
 
 
-def head(path: str, old: bytes, new: bytes) -> bytes:
-    return f"diff --git a/{path} b/{path}\n".encode() + b"index " + old + b".." + new + b"\n"
+def head(path: str, old: bytes, new: bytes, mode: bytes = FILE) -> bytes:
+    """A head as a workshop writes it, for a file whose mode stays: an added, a deleted or a changed one."""
+    named = f"diff --git a/{path} b/{path}\n".encode()
+    blobs = b"index " + old + b".." + new
+    if ZERO not in (old, new):
+        return named + blobs + b" " + mode + b"\n"
+    return named + (b"new" if old == ZERO else b"deleted") + b" file mode " + mode + b"\n" + blobs + b"\n"
 
 
 def added(path: str, mode: bytes = FILE) -> tuple[bytes, list[Entry]]:
-    return head(path, ZERO, ONE), [Entry(NONE, mode, ZERO, ONE, path.encode())]
+    name = path.replace("\\", r"\\")
+    patch = (
+        head(path, ZERO, ONE, mode)
+        if name == path
+        else head("x", ZERO, ONE, mode).replace(b"a/x b/x", f'"a/{name}" "b/{name}"'.encode())
+    )
+    return patch, [Entry(NONE, mode, ZERO, ONE, path.encode())]
 
 
 def look(patch: bytes, entries: list[Entry], target: bytes = b"") -> str:
@@ -36,13 +49,15 @@ def test_a_plain_change_passes() -> None:
 @pytest.mark.parametrize(
     "path",
     [".git/config", "a/.Git/x", ".git", ".git./x", ".git::$INDEX/x", "GIT~1/x", ".gi\u200dt/x", "../x", "a/../x", "/x",
-     "a//b", ".orchestration/x", ".Orchestration"],
+     "a//b", ".orchestration/x", ".Orchestration", "..\\x", "a\\..\\..\\x", ".git\\hooks\\x", "C:/x", "c:x"],
 )  # fmt: skip
 def test_a_path_that_leads_elsewhere(path: str) -> None:
     assert look(*added(path)) != ""
 
 
-@pytest.mark.parametrize("path", [".gitignore", ".github/workflows/ci.yml", "a/.gitkeep", "git/x", "a..b", "x.git/y"])
+@pytest.mark.parametrize(
+    "path", [".gitignore", ".github/workflows/ci.yml", "a/.gitkeep", "git/x", "a..b", "x.git/y", "a/c:x", "2:x", "ab:c"]
+)
 def test_a_path_that_only_looks_like_it(path: str) -> None:
     assert look(*added(path)) == ""
 
@@ -53,12 +68,22 @@ def test_a_path_that_only_looks_like_it(path: str) -> None:
         ("l", b"a/b", True), ("d/l", b"../a", True), ("d/e/l", b"../../a", True), ("l", b"./a//b/.", True),
         ("l", b"../a", False), ("d/l", b"../../a", False), ("l", b"/a", False), ("l", b"a/../../b", False),
         ("l", b"a/../b", False), ("l", b"", False), ("l", b".git/hooks", False), ("l", b"a/.GIT", False),
-        ("l", b"a" * 5_000, False), ("d/l", b"..", True), ("l", b"..", False),
+        ("l", b"a" * 5_000, False), ("d/l", b"..", True), ("l", b"..", False), ("l", b"..\\..\\x", False),
+        ("l", b"\\\\evil\\share", False), ("l", b"C:/Windows", False), ("l", b"c:x", False),
+        ("d/l", b"..\\.git\\hooks", False), ("l", b"a:b/c", False), ("l", b"ab:c", True),
     ],
 )  # fmt: skip
 def test_where_a_link_may_lead(path: str, target: bytes, sound: bool) -> None:
     patch, entries = added(path, LINK)
     assert (look(patch, entries, target) == "") is sound
+
+
+def test_a_name_of_windows_kind_that_is_there_may_be_mended() -> None:
+    """`dev-disk-by\\x2duuid.mount` is a sound name of a systemd unit; only new ones are refused."""
+    entry = Entry(FILE, FILE, ONE, TWO, b"a\\x2d")
+    patch = head("x", ONE, TWO).replace(b"a/x b/x", rb'"a/a\\x2d" "b/a\\x2d"')
+    assert look(patch, [entry]) == ""
+    assert "Windows" in look(patch, [replace(entry, old_mode=NONE)])
 
 
 @pytest.mark.parametrize(
@@ -90,12 +115,53 @@ def test_a_mode_alone() -> None:
     assert look(patch, [entry]) == ""
     assert look(patch.replace(b"a/a b/a", b"a/b b/b"), [entry]) != ""
     assert look(head("a", ONE, TWO), [entry]) != ""
+    assert "the mode of 'a'" in look(patch, [replace(entry, new_mode=FILE)])
 
 
-def test_a_file_that_becomes_a_link() -> None:
-    entry = Entry(FILE, LINK, ONE, TWO, b"a")
-    assert look(head("a", ONE, ZERO) + head("a", ZERO, TWO), [entry], b"b") == ""
-    assert look(head("a", ONE, TWO), [entry], b"b") != ""
+MODES_UNTOLD = {
+    "none": b"",
+    "the new one alone": b"new mode 100755\n",
+    "the old one alone": b"old mode 100644\n",
+    "one that stays": b"old mode 100755\nnew mode 100755\n",
+    "the other way round": b"old mode 100755\nnew mode 100644\n",
+    "in other digits": b"old mode 100644\nnew mode 000755\n",
+    "behind another line": b"similarity index 90%\nold mode 100644\nnew mode 100755\n",
+}
+
+
+@pytest.mark.parametrize("what", MODES_UNTOLD)
+def test_a_file_that_becomes_a_program_beside_a_change_of_its_content(what: str) -> None:
+    """git takes every one of these, so that `allowWillRun` was passed by."""
+    entry, named = Entry(FILE, RUNS, ONE, TWO, b"a"), b"diff --git a/a b/a\n"
+    blobs = b"index " + ONE + b".." + TWO + b"\n"
+    assert look(named + b"old mode 100644\nnew mode 100755\n" + blobs, [entry]) == "", "control"
+    assert "'a'" in look(named + MODES_UNTOLD[what] + blobs, [entry])
+    assert look(named + blobs + MODES_UNTOLD[what], [entry]) != ""
+    assert "the mode of 'a'" in look(head("a", ONE, TWO), [entry])
+
+
+@pytest.mark.parametrize("said", [b"100644", b"000755", b"020755", b"120644", b"120000"])
+def test_a_new_file_has_the_mode_that_was_said(said: bytes) -> None:
+    patch, made = added("a", RUNS)
+    assert look(patch, made) == "", "control"
+    assert "the mode of 'a'" in look(patch.replace(RUNS, said), made)
+
+
+def test_a_link_whose_head_does_not_say_that_it_is_one() -> None:
+    entry, patch = Entry(LINK, LINK, ONE, TWO, b"l"), head("l", ONE, TWO, LINK)
+    assert look(patch, [entry], b"b") == "", "control"
+    assert "the mode of 'l'" in look(patch.replace(b" 120000", b""), [entry], b"b")
+    assert "the mode of 'l'" in look(head("l", ONE, TWO), [entry], b"b")
+
+
+@pytest.mark.parametrize("blob", [ONE, TWO])
+def test_a_file_that_becomes_a_link(blob: bytes) -> None:
+    """With the same content, too: the text of a file may be a path."""
+    entry = Entry(FILE, LINK, ONE, blob, b"a")
+    patch = head("a", ONE, ZERO) + head("a", ZERO, blob, LINK)
+    assert look(patch, [entry], b"b") == ""
+    assert look(head("a", ONE, ZERO) + head("a", ZERO, blob), [entry], b"b") != ""
+    assert look(head("a", ONE, blob), [entry], b"b") != ""
 
 
 def test_a_quoted_name() -> None:
