@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from guildhall_contracts.events import Unreadable
-from guildhall_contracts.limits import STREAM_QUEUE_MAX_COUNT
+from guildhall_contracts.limits import STREAM_BURST_MAX_COUNT, STREAM_QUEUE_MAX_COUNT
 
 FRAMES_PER_SECOND_MAX_COUNT: Final = 10
-FRAMES_BURST_MAX_COUNT: Final = 5
 QUEUE_MAX_BYTES: Final = 8 * 1024 * 1024
 FRAME_EVENTS_MAX_COUNT: Final = 500
 
@@ -140,18 +139,19 @@ class Pace:
     """Ten frames a second in the long run, a few of them at once: a step's events come in a burst and are not held."""
 
     def __init__(self, now: float) -> None:
-        self._credit = float(FRAMES_BURST_MAX_COUNT)
+        self._credit = float(STREAM_BURST_MAX_COUNT)
         self._at = now
 
     def wait_seconds(self, now: float) -> float:
         """How long the next frame has to wait at `now`; 0 when it may go."""
         earned = max(now - self._at, 0) * FRAMES_PER_SECOND_MAX_COUNT
-        self._credit, self._at = min(self._credit + earned, FRAMES_BURST_MAX_COUNT), now
+        self._credit, self._at = min(self._credit + earned, STREAM_BURST_MAX_COUNT), now
         return max(1 - self._credit, 0) / FRAMES_PER_SECOND_MAX_COUNT
 
     def spend(self) -> None:
-        """A frame has gone. One that was told out of turn is paid for by those that follow."""
-        self._credit -= 1
+        """A frame has gone. One that went out of turn is paid for by those that follow: no more than a burst is owed,
+        so that whatever went before, a viewer is not left without frames for long."""
+        self._credit = max(self._credit - 1, -float(STREAM_BURST_MAX_COUNT))
 
 
 class Channel:

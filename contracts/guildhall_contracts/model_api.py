@@ -135,6 +135,9 @@ class ModelReply(Record):
     totals: LedgerTotals
 
 
+MADE_ELSEWHERE: Final = "made_by_another_gateway"
+"""`detail.cause` of a call that is being made already: it is waited for as long as a call may take."""
+
 STALLED: Final = "stalled"
 """`detail.cause` of a call whose provider went silent: it is asked once more and no oftener."""
 

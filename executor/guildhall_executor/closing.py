@@ -4,17 +4,15 @@ Guards people against being asked what nobody waits for, and a yes against stand
 so that a later attempt says again what an earlier one may not have lived to say.
 """
 
-from typing import Final
+from guildhall_contracts import limits
 
 from guildhall_executor.draft import Draft
 from guildhall_executor.effects import Withdraw
 
-REMEMBERED_MAX_COUNT: Final = 64
-
 
 def close(draft: Draft, over: Withdraw) -> None:
     """Nobody waits for this any more."""
-    draft.change(closed=(*draft.state.closed, over)[-REMEMBERED_MAX_COUNT:])
+    draft.change(closed=(*draft.state.closed, over)[-limits.CLOSED_REMEMBERED_MAX_COUNT :])
     draft.do(over)
 
 

@@ -175,7 +175,11 @@ class Gateway:
         now, patience = asyncio.get_running_loop().time(), self._patience
         tally = tally.after(failure, now)
         pace = Pace(
-            patience.retry_base_seconds, patience.retry_after_max_seconds, patience.gateway_away_seconds, self._jitter()
+            patience.retry_base_seconds,
+            patience.retry_after_max_seconds,
+            patience.gateway_away_seconds,
+            self._jitter(),
+            patience.model_call_seconds,
         )
         return tally, retry.decide(failure, tally, pace, now)
 

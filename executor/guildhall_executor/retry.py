@@ -1,14 +1,16 @@
 """Whether a failed model call is worth asking again, and when. Guards a provider against being hammered, and a
 gateway that comes back against every executor asking in the same moment.
 
-A gateway that is away (restarting, moved) has failed no call: it is waited for by time, not by tries.
+A gateway that is away (restarting, moved) has failed no call, nor has one that says that another is making it: both
+are waited for by time, not by tries.
 """
 
 from dataclasses import dataclass, replace
 from typing import Final
 
+from guildhall_contracts import limits
 from guildhall_contracts.errors import ErrorInfo, error_info
-from guildhall_contracts.model_api import STALLED, GatewayError
+from guildhall_contracts.model_api import MADE_ELSEWHERE, STALLED, GatewayError
 
 TRIES_MAX_COUNT: Final = 6
 STALLS_MAX_COUNT: Final = 2
@@ -20,28 +22,36 @@ JITTER_SHARE: Final = 0.25  # on top of a time that was asked for; where none wa
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failed try. `stalled` marks a stream that went silent, `away` a gateway that did not answer at all."""
+    """One failed try. `stalled` marks a stream that went silent, `away` a gateway that did not answer at all,
+    `elsewhere` a call that another gateway is making."""
 
     error: ErrorInfo
     retry_after_seconds: float | None = None
     stalled: bool = False
     away: bool = False
+    elsewhere: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """The failed tries of one call: with an answer, gone silent, and away, the last since `away_since` (seconds)."""
+    """The failed tries of one call: with an answer, gone silent, and away, the last since `away_since` (seconds).
+
+    It is known to be made elsewhere since `elsewhere_since`."""
 
     tries: int = 0
     stalls: int = 0
     absences: int = 0
     away_since: float = 0.0
+    elsewhere_since: float | None = None
 
     def after(self, failure: Failure, now: float) -> "Tally":
         """With one more failure at `now`, on a clock that only goes forward."""
         if failure.away:
             since = self.away_since if self.absences else now
             return replace(self, absences=self.absences + 1, away_since=since)
+        if failure.elsewhere:
+            begun = now if self.elsewhere_since is None else self.elsewhere_since
+            return Tally(self.tries, self.stalls, elsewhere_since=begun)
         return Tally(self.tries + 1, self.stalls + failure.stalled)
 
 
@@ -57,12 +67,14 @@ class GiveUp:
 
 @dataclass(frozen=True, slots=True)
 class Pace:
-    """How patient to be: the first pause, the longest on request, with a gateway that is away; and chance (0..1)."""
+    """How patient to be: the first pause, the longest on request, with a gateway that is away, with a call that is made
+    elsewhere; and chance (0..1)."""
 
     base_seconds: float
     longest_seconds: float
     away_seconds: float
     jitter: float
+    elsewhere_seconds: float = limits.MODEL_CALL_MAX_SECONDS
 
 
 def decide(failure: Failure, tally: Tally, pace: Pace, now: float) -> Wait | GiveUp:
@@ -72,8 +84,9 @@ def decide(failure: Failure, tally: Tally, pace: Pace, now: float) -> Wait | Giv
         return GiveUp(error)
     if tally.tries >= TRIES_MAX_COUNT or tally.stalls >= STALLS_MAX_COUNT:
         return GiveUp(_final(error, f"{error.message} (given up after {tally.tries} tries)"))
-    if failure.away and now - tally.away_since > pace.away_seconds:
-        return GiveUp(_final(error, f"{error.message} (given up after {pace.away_seconds:.0f} seconds)"))
+    waited, patience = _waited(failure, tally, pace, now)
+    if waited > patience:
+        return GiveUp(_final(error, f"{error.message} (given up after {patience:.0f} seconds)"))
     asked = failure.retry_after_seconds
     if asked is not None and asked > longest_seconds:
         message = f"{error.message}; it asks to wait {asked:.0f} seconds, at most {longest_seconds:.0f} are waited"
@@ -83,6 +96,15 @@ def decide(failure: Failure, tally: Tally, pace: Pace, now: float) -> Wait | Giv
     before = max((tally.absences if failure.away else tally.tries) - 1, 0)
     backoff = min(pace.base_seconds * 2 ** min(before, 16), BACKOFF_MAX_SECONDS)
     return Wait(backoff * (1 + pace.jitter))
+
+
+def _waited(failure: Failure, tally: Tally, pace: Pace, now: float) -> tuple[float, float]:
+    """How long what failed no call was waited for, and how long it may be, in seconds."""
+    if failure.away:
+        return now - tally.away_since, pace.away_seconds
+    if failure.elsewhere and tally.elsewhere_since is not None:
+        return now - tally.elsewhere_since, pace.elsewhere_seconds
+    return 0.0, pace.away_seconds
 
 
 def _final(error: ErrorInfo, message: str) -> ErrorInfo:
@@ -107,8 +129,10 @@ def pause_after(error: ErrorInfo, pause_seconds: float, longest_seconds: float) 
 
 
 def from_gateway(failure: GatewayError) -> Failure:
-    stalled = failure.error.detail.get("cause") == STALLED
-    return Failure(failure.error, failure.retry_after_seconds, stalled=stalled)
+    cause = failure.error.detail.get("cause")
+    return Failure(
+        failure.error, failure.retry_after_seconds, stalled=cause == STALLED, elsewhere=cause == MADE_ELSEWHERE
+    )
 
 
 def unavailable(message: str, wait_seconds: float | None = None, *, stalled: bool = False) -> Failure:

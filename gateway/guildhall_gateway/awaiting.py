@@ -16,7 +16,6 @@ from guildhall_gateway.questions import standing
 from guildhall_gateway.runs import RunSource
 from guildhall_gateway.store import Store
 
-RUNS_ASKED_MAX_COUNT: Final = 10_000  # Runs of one namespace that go on; a query takes so many parameters
 _APPROVAL: Final = (
     "SELECT run, approval_id, call_id, role, tool, effect, arguments_hash, state, asked_at, expires_at,"
     " arguments_bytes, {arguments} AS arguments FROM approvals"
@@ -29,9 +28,14 @@ _OPEN: Final = (
 _RUNS: Final[BindParameter[Any]] = bindparam("runs", expanding=True)
 _OPEN_QUESTIONS: Final = text(_OPEN.format(table="questions", id="id")).bindparams(_RUNS)
 _OPEN_APPROVALS: Final = text(_OPEN.format(table="approvals", id="approval_id")).bindparams(_RUNS)
-_QUESTION: Final = text("SELECT * FROM questions WHERE run = :run AND id = :id")
-_LISTED_APPROVAL: Final = text(_APPROVAL.format(arguments=_LISTED) + " WHERE run = :run AND approval_id = :id")
-_ONE_APPROVAL: Final = text(_APPROVAL.format(arguments="arguments") + " WHERE run = :run AND approval_id = :id")
+_KEYS: Final[BindParameter[Any]] = bindparam("keys", expanding=True)
+_QUESTIONS: Final = text("SELECT * FROM questions WHERE (run, id) IN :keys").bindparams(_KEYS)
+_LISTED_APPROVALS: Final = text(_APPROVAL.format(arguments=_LISTED) + " WHERE (run, approval_id) IN :keys").bindparams(
+    _KEYS
+)
+_WHOLE_APPROVALS: Final = text(
+    _APPROVAL.format(arguments="arguments") + " WHERE (run, approval_id) IN :keys"
+).bindparams(_KEYS)
 Open = tuple[float, str, str]  # when it was asked, its Run, its id
 
 
@@ -62,7 +66,9 @@ class AwaitingBoard:
         def work(connection: Connection) -> tuple[list[Any], list[Any]]:
             questions = _open(connection, _OPEN_QUESTIONS, groups, now)
             approvals = _open(connection, _OPEN_APPROVALS, groups, now)
-            return _rows(connection, _QUESTION, questions), _rows(connection, _LISTED_APPROVAL, approvals)
+            return _rows(connection, _QUESTIONS, "id", questions), _rows(
+                connection, _LISTED_APPROVALS, "approval_id", approvals
+            )
 
         questions, approvals = await self._store.read(work)
         return AwaitingView(
@@ -73,7 +79,7 @@ class AwaitingBoard:
         key = [(0.0, run, identity)]
 
         def work(connection: Connection) -> tuple[list[Any], list[Any]]:
-            return _rows(connection, _QUESTION, key), _rows(connection, _ONE_APPROVAL, key)
+            return _rows(connection, _QUESTIONS, "id", key), _rows(connection, _WHOLE_APPROVALS, "approval_id", key)
 
         questions, approvals = await self._store.read(work)
         return AwaitingView(
@@ -88,7 +94,7 @@ class AwaitingBoard:
 def _open(connection: Connection, query: TextClause, groups: Sequence[Sequence[str]], now: float) -> list[Open]:
     found = []
     for runs in groups:
-        values = {"runs": runs[:RUNS_ASKED_MAX_COUNT], "now": now, "most": limits.AWAITING_MAX_COUNT}
+        values = {"runs": runs[: limits.AWAITING_RUNS_MAX_COUNT], "now": now, "most": limits.AWAITING_MAX_COUNT}
         found.append([(row.asked_at, row.run, row.id) for row in connection.execute(query, values)] if runs else [])
     return shared(found, limits.AWAITING_MAX_COUNT)
 
@@ -99,9 +105,12 @@ def shared(groups: Sequence[Sequence[Open]], most: int) -> list[Open]:
     return sorted(each for _, each in ranked[:most])
 
 
-def _rows(connection: Connection, query: TextClause, keys: Sequence[Open]) -> list[Any]:
-    found = [connection.execute(query, {"run": run, "id": identity}).first() for _, run, identity in keys]
-    return [row for row in found if row is not None]
+def _rows(connection: Connection, query: TextClause, name: str, keys: Sequence[Open]) -> list[Any]:
+    """What is kept under `keys`, in their order: one query, however many they are."""
+    wanted = [(run, identity) for _, run, identity in keys]
+    rows = connection.execute(query, {"keys": wanted}).all() if wanted else []
+    found = {(row.run, getattr(row, name)): row for row in rows}
+    return [found[key] for key in wanted if key in found]
 
 
 def _question(row: Any, now: float) -> AwaitingQuestion:

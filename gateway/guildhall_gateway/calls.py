@@ -78,7 +78,9 @@ class ModelCalls:
             return live
         if live is not None or key in self._starting:
             text = f"call '{request.call_id}' is being made; ask again for its reply"
-            raise Refused(refusal(409, "llm_unavailable", text, retry_after_seconds=1.0))
+            # One that only begins may be waiting for another gateway, which takes as long as a call may.
+            detail = dict(ELSEWHERE) if live is None else {}
+            raise Refused(refusal(409, "llm_unavailable", text, retry_after_seconds=1.0, detail=detail))
         self._starting.add(key)
         try:
             return await self._begin(run, grant, shown or request, digest)

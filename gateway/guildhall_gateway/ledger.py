@@ -11,7 +11,7 @@ from typing import Any, Final
 from guildhall_contracts import limits
 from guildhall_contracts.errors import ErrorKind
 from guildhall_contracts.guild import Budget
-from guildhall_contracts.model_api import LedgerCall, LedgerView, ModelReply, ModelRequest
+from guildhall_contracts.model_api import MADE_ELSEWHERE, LedgerCall, LedgerView, ModelReply, ModelRequest
 from sqlalchemy import Connection, RowMapping, text
 
 from guildhall_gateway.budget import Grant, Scope, Totals, Worst, over_budget, totals_view
@@ -45,7 +45,7 @@ from guildhall_gateway.store import INSTANCE_ALIVE_SECONDS, Store
 Busy = Callable[[], set[tuple[str, str]]]
 """The calls this gateway is making, as (run, call id); asked after the rows are read."""
 
-ELSEWHERE: Final = {"cause": "made_by_another_gateway"}
+ELSEWHERE: Final = {"cause": MADE_ELSEWHERE}
 LOST_MAX_COUNT: Final = 2
 ATTEMPTS_MAX_COUNT: Final = 50
 

@@ -21,7 +21,8 @@ from pydantic import ValidationError
 from sqlalchemy import Connection
 
 from guildhall_gateway.adapters.arguments import argument_problem
-from guildhall_gateway.adapters.connections import Connections, Kept
+from guildhall_gateway.adapters.connections import Connections
+from guildhall_gateway.adapters.kept import Kept
 from guildhall_gateway.adapters.listing import Offer, model_description
 from guildhall_gateway.adapters.normalise import label_of, result_block, result_text
 from guildhall_gateway.adapters.target import Problem
@@ -35,6 +36,8 @@ log = logging.getLogger(__name__)
 
 ELSEWHERE_LOOK_SECONDS: Final = 0.3
 END_PAUSES_SECONDS: Final = (0.2, 1.0, 3.0)
+SLOW: Final = f"another gateway makes it and has no answer after {limits.EXTERNAL_CALL_MAX_SECONDS} seconds"
+RESTARTED: Final = "the gateway was restarted while it was being made"
 UNKNOWN: Final = "Whether this call took effect is not known: {why}. Look before you repeat it."
 Calls = dict[tuple[str, str], tuple[str, "asyncio.Task[ExternalResult]"]]
 
@@ -179,7 +182,7 @@ class Tools:
         before = await self._made_elsewhere(record, before)
         if before.result is not None:
             return before.result.model_copy(update={"replayed": True})
-        why = "the gateway was restarted while it was being made"
+        why = SLOW if before.elsewhere else RESTARTED
         return await self._store.end(run.uid, _unknown(record, why))
 
     async def _made_elsewhere(self, record: CallRecord, before: Before) -> Before:

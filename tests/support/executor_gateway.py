@@ -52,8 +52,16 @@ def say(text: str, stop: str = "end") -> Json:
     return {"text": text, "stopReason": stop}
 
 
-def failure(kind: str, message: str, *, retryable: bool, status: int = 503, retry_after: float | None = None) -> Answer:
-    error = {"kind": kind, "message": message, "retryable": retryable, "actor": "provider", "detail": {}}
+def failure(
+    kind: str,
+    message: str,
+    *,
+    retryable: bool,
+    status: int = 503,
+    retry_after: float | None = None,
+    detail: dict[str, str] | None = None,
+) -> Answer:
+    error = {"kind": kind, "message": message, "retryable": retryable, "actor": "provider", "detail": detail or {}}
     value = {"error": error} | ({"retryAfterSeconds": retry_after} if retry_after is not None else {})
     GatewayError.model_validate(value)
     return Answer(status, [json.dumps(value).encode()])

@@ -6,23 +6,22 @@ deleted Connection is out of that list before its sessions are closed.
 
 import asyncio
 import logging
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection
+from dataclasses import dataclass, field
 from typing import Any, Final
 
-from guildhall_contracts.connection import ConnectionReason, ConnectionSpec
-from pydantic import ValidationError
+from guildhall_contracts import limits
 
-from guildhall_gateway.adapters.face import Spoken, connection_status
 from guildhall_gateway.adapters.guard import FORBIDDEN, Network, api_server, origin_of
+from guildhall_gateway.adapters.kept import Kept
 from guildhall_gateway.adapters.listing import Found, Offer, listed, pinned, unnamed
 from guildhall_gateway.adapters.pool import AnySession, Pool
 from guildhall_gateway.adapters.room import Room, room_for
 from guildhall_gateway.adapters.secret import target_of
 from guildhall_gateway.adapters.target import Problem, Said, Target, Times
+from guildhall_gateway.adapters.waiting import Waiting
 from guildhall_gateway.runs import AnyView, Change, ConnectionView, RunSource, RunView, SecretSource, StatusSink
 from guildhall_gateway.tool_store import ToolStore
-from guildhall_gateway.watch import utc_now
 
 log = logging.getLogger(__name__)
 
@@ -47,39 +46,6 @@ def reach(allow: Collection[str], namespaces_count: int = 1) -> Reach:
     return Reach(allowed, (*FORBIDDEN, *api_server()), room=room_for(namespaces_count))
 
 
-@dataclass(slots=True)
-class Kept:
-    """One Connection as it is now."""
-
-    view: ConnectionView
-    spec: ConnectionSpec | None = None
-    found: list[Found] = field(default_factory=list)
-    pins: Mapping[str, str] | None = None
-    offers: dict[str, Offer] = field(default_factory=dict)
-    reason: ConnectionReason = "Unreachable"
-    message: str = ""
-    looked: bool = False  # its server was asked once, whatever came of it
-    told: dict[str, Any] = field(default_factory=dict)
-    wake: asyncio.Event = field(default_factory=asyncio.Event)
-    task: asyncio.Task[None] | None = None
-
-    def take(self, view: ConnectionView) -> None:
-        """The Connection as it is written now; its tools are judged by it at once."""
-        self.view = view
-        try:
-            self.spec = ConnectionSpec.model_validate(view.spec)
-        except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
-            self.spec, self.offers = None, {}
-            self.reason, self.message = "SpecInvalid", f"spec.{'.'.join(map(str, first['loc']))}: {first['msg']}"
-            return
-        self.judge()
-
-    def judge(self) -> None:
-        if self.spec is not None and self.pins is not None:
-            self.offers = {offer.part: offer for offer in listed(self.found, self.spec, self.pins)}
-
-
 class Connections:
     """Keeps every Connection; the only one that opens sessions."""
 
@@ -92,7 +58,8 @@ class Connections:
         self._store = store
         self._reach = where
         self._kept: dict[str, Kept] = {}
-        self._waiting: dict[str, Kept] = {}  # those there is no room for, in the order they came
+        self._waiting: Waiting[Kept] = Waiting()  # those there is no room for
+        self._turning_away = asyncio.Semaphore(limits.CONNECTIONS_TURNED_AWAY_AT_ONCE_MAX_COUNT)
         self._pool = Pool(self._make, _now)
         self._tasks: set[asyncio.Task[None]] = set()
         self._sweeper: asyncio.Task[None] | None = None
@@ -122,9 +89,8 @@ class Connections:
         kept = self._kept.get(view.uid)
         if change == "gone":
             self._kept.pop(view.uid, None)
-            self._waiting.pop(view.uid, None)
-            self._later(self._forget(view.uid, kept))
-            self._seat()
+            self._later(self._forget(view.uid, kept or self._waiting.pop(view.namespace, view.uid)))
+            self._seat(view.namespace)
         elif kept is not None:
             changed = kept.view.generation != view.generation
             kept.take(view)
@@ -132,32 +98,53 @@ class Connections:
                 self._later(self._pool.close(connection=view.uid))
                 kept.wake.set()
         else:
-            self._waiting.setdefault(view.uid, Kept(view)).take(view)
-            self._seat()
+            self._line_up(view)
 
-    def _seat(self) -> None:
-        """Keeps the Connections there is room for; the others are told that there is none."""
-        for uid, waiting in list(self._waiting.items()):
-            if self._reach.room.left((kept.view.namespace for kept in self._kept.values()), waiting.view.namespace):
-                self._kept[uid] = self._waiting.pop(uid)
-                waiting.take(waiting.view)
-                waiting.task = asyncio.create_task(self._keep(waiting))
-            else:
-                waiting.reason, waiting.message, waiting.offers = "TooMany", self._reach.room.refusal, {}
-                self._later(self._turned_away(waiting))
+    def _line_up(self, view: ConnectionView) -> None:
+        """One that is not kept: it gets the room there is, or waits, and it alone is told that there is none."""
+        waiting = self._waiting.get(view.namespace, view.uid)
+        if waiting is None:
+            waiting = Kept(view, reason="TooMany", message=self._reach.room.refusal)
+            if not self._waiting.add(view.namespace, view.uid, waiting):
+                return
+        waiting.view = view
+        self._seat(view.namespace)
+        self._turn_away(waiting)
+
+    def _seat(self, namespace: str) -> None:
+        """Keeps those of a namespace there is room for, the longest waiting first."""
+        while (waiting := self._waiting.first(namespace)) is not None:
+            if not self._reach.room.left((kept.view.namespace for kept in self._kept.values()), namespace):
+                return
+            self._waiting.pop(namespace, waiting.view.uid)
+            turning_away, self._kept[waiting.view.uid] = waiting.task, waiting
+            waiting.take(waiting.view)
+            waiting.task = asyncio.create_task(self._keep(waiting, turning_away))
+
+    def _turn_away(self, waiting: Kept) -> None:
+        """Has one that waits told so, unless it is being told, or was."""
+        if not self._waits(waiting) or (waiting.task is not None and not waiting.task.done()):
+            return
+        if waiting.status() != waiting.told:
+            waiting.task = self._later(self._turned_away(waiting))
+
+    def _waits(self, kept: Kept) -> bool:
+        return self._waiting.get(kept.view.namespace, kept.view.uid) is kept
 
     async def _turned_away(self, waiting: Kept) -> None:
-        if waiting.reason != "TooMany":
-            return
-        try:
-            await self._tell(waiting)
-        except OSError as error:
-            log.warning("connection %s/%s: %s", waiting.view.namespace, waiting.view.name, error)
+        async with self._turning_away:
+            if not self._waits(waiting):
+                return
+            try:
+                await self._tell(waiting)
+            except OSError as error:
+                log.warning("connection %s/%s: %s", waiting.view.namespace, waiting.view.name, error)
 
-    def _later(self, work: Any) -> None:
+    def _later(self, work: Any) -> "asyncio.Task[None]":
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+        return task
 
     async def _forget(self, uid: str, kept: Kept | None) -> None:
         if kept is not None and kept.task is not None:
@@ -219,7 +206,9 @@ class Connections:
 
         return Session(target, self._reach.times)
 
-    async def _keep(self, kept: Kept) -> None:
+    async def _keep(self, kept: Kept, turning_away: "asyncio.Task[None] | None" = None) -> None:
+        if turning_away is not None:  # what it writes is not to come after what is written from here
+            await asyncio.wait([turning_away])
         pause = RETRY_FIRST_SECONDS
         while True:
             kept.wake.clear()
@@ -270,20 +259,26 @@ class Connections:
 
     async def _tell(self, kept: Kept) -> None:
         """Write the status where it differs from what was written last. Raises OSError."""
-        spoken = Spoken(kept.reason, kept.message, utc_now())
-        if kept.told:  # what was written last, whether or not the watch has brought it back
-            last = kept.told["conditions"][0]
-            kept.view = replace(kept.view, ready=last["status"], since=last["lastTransitionTime"])
-        status = connection_status(kept.view, kept.spec, list(kept.offers.values()), spoken)
+        status = kept.status()
         if status == kept.told:
             return
         await self._sink.write_connection(kept.view, status)
         kept.told = status
 
+    def _look_again(self) -> None:
+        """Seats who waits, tells those who could not be told, and lines up those the line had no place for."""
+        for namespace in self._waiting.namespaces():
+            self._seat(namespace)
+        for waiting in self._waiting:
+            self._turn_away(waiting)
+        for view in self._source.connections():
+            if view.uid not in self._kept and self._waiting.get(view.namespace, view.uid) is None:
+                self._line_up(view)
+
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(min(SWEEP_SECONDS, self._reach.times.idle))
-            self._seat()
+            self._look_again()
             await self._pool.close(unused_since=_now() - self._reach.times.idle)
 
 

@@ -8,8 +8,9 @@ import base64
 import re
 from typing import Any, Final
 
+from guildhall_contracts.limits import TOKEN_ENCODED_MIN_BYTES
+
 MARK: Final = "(token left out)"
-ENCODED_MIN_BYTES: Final = 8  # the base64 of less is found in innocent words
 _ESCAPE: Final = re.compile(
     r"\\+u00([0-9A-Fa-f]{2})|\\+|%(?:25)*([0-9A-Fa-f]{2})|&#([0-9]{1,3});|&#[xX]([0-9A-Fa-f]{1,2});|&(amp|lt|gt|quot);"
 )
@@ -25,7 +26,8 @@ class Redactor:
     def __init__(self, secret: str) -> None:
         self._secret = secret
         self._plain = _unescaped(secret)
-        data = secret.encode() if len(secret) >= ENCODED_MIN_BYTES else b""
+        data = secret.encode()
+        data = data if len(data) >= TOKEN_ENCODED_MIN_BYTES else b""
         self._base64 = [core for offset in range(3) if (core := _core(data, offset))]
         self._hex = data.hex()
 

@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from guildhall_contracts import limits
 from guildhall_contracts.errors import ErrorInfo, error_info
-from guildhall_contracts.model_api import ModelReply
+from guildhall_contracts.model_api import MADE_ELSEWHERE, GatewayError, ModelReply
 from guildhall_executor import prompt, retry
 from guildhall_executor.effects import CallModel
 from guildhall_executor.gateway import Gateway
@@ -306,6 +307,49 @@ def test_a_gateway_that_is_away_costs_no_tries_and_is_not_waited_for_for_ever() 
     )
     again = tally.after(unavailable("x"), now).after(away("gone"), now)
     assert again.away_since == now, "an answer in between begins the wait anew"
+
+
+def elsewhere() -> Failure:
+    said = GatewayError(
+        error=error_info("llm_unavailable", "being made", detail={"cause": MADE_ELSEWHERE}), retry_after_seconds=1.0
+    )
+    return retry.from_gateway(said)
+
+
+def test_a_call_that_another_gateway_makes_is_waited_for_as_long_as_a_call_may_take() -> None:
+    """Each refusal comes after the gateway itself has waited 20 seconds, as after a drain with two gateways."""
+    tally, now = Tally(tries=5), 1_000.0
+    while isinstance(decision := decide(elsewhere(), tally := tally.after(elsewhere(), now), PACE, now), Wait):
+        now += decision.seconds + 20
+    assert limits.MODEL_CALL_MAX_SECONDS < now - 1_000 < limits.MODEL_CALL_MAX_SECONDS + 30
+    assert isinstance(decision, GiveUp)
+    assert "600 seconds" in decision.error.message
+    assert not decision.error.retryable
+    assert tally.tries == 5, "it is no failed try"
+    failed = unavailable("x")
+    assert isinstance(decide(failed, tally.after(failed, now), PACE, now), GiveUp), "control: that was try six"
+
+
+def test_neither_absences_nor_failures_in_between_make_the_wait_for_it_endless() -> None:
+    tally, now, count = Tally(), 0.0, 0
+    failures = [elsewhere(), away("gone")]
+    while isinstance(
+        decision := decide(failures[count % 2], tally := tally.after(failures[count % 2], now), PACE, now), Wait
+    ):
+        now += decision.seconds + 20
+        count += 1
+    assert now < limits.MODEL_CALL_MAX_SECONDS + 100
+
+
+def test_the_reply_of_a_call_made_elsewhere_is_had_after_more_refusals_than_tries(tmp_path: Path) -> None:
+    busy = failure(
+        "llm_unavailable", "x", retryable=True, status=409, retry_after=0.01, detail={"cause": MADE_ELSEWHERE}
+    )
+    talk = Talk()
+    with serving(*[busy] * 12, say("made there")) as gateway:
+        reply = talk.ask(tmp_path / "x", gateway)
+    assert isinstance(reply, ModelReply)
+    assert reply.text == "made there"
 
 
 PACE = Pace(1, 300, 300, 0.5)

@@ -8,7 +8,6 @@ from guildhall_contracts import limits
 from guildhall_contracts.canonical import arguments_hash
 from guildhall_contracts.errors import error_info
 from guildhall_contracts.model_api import AssistantMessage, ToolMessage, UserMessage
-from guildhall_executor import closing
 from guildhall_executor.effects import AskApproval, AskPerson, CallModel, Emit, RunTool, StopWork, Withdraw
 from guildhall_executor.inputs import Answered, AskFailed, Decided, Resumed, Tick
 from support.executor_loop import Story, call
@@ -248,7 +247,7 @@ def test_what_a_later_attempt_says_again_is_bounded() -> None:
     before = len(done(story, Withdraw))
     assert before == 90
     story.put(Resumed(), attempt=2)
-    assert len(done(story, Withdraw)) == before + closing.REMEMBERED_MAX_COUNT
+    assert len(done(story, Withdraw)) == before + limits.CLOSED_REMEMBERED_MAX_COUNT
 
 
 def test_two_calls_of_one_reply_and_of_two_roles_are_asked_about_each_for_itself() -> None:

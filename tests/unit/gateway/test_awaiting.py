@@ -14,7 +14,7 @@ from guildhall_contracts.canonical import arguments_hash, canonical_json
 from guildhall_gateway import approval_store
 from guildhall_gateway.awaiting import shared
 from guildhall_gateway.store import Store
-from sqlalchemy import text
+from sqlalchemy import event, text
 from unit.gateway import kit
 from unit.gateway.kit import API_TOKEN, Served
 from unit.gateway.test_mailbox import asked, items
@@ -85,6 +85,16 @@ async def test_no_namespace_hides_what_waits_in_another(two: Served) -> None:
     assert [each.run for each in (await look(two, namespace="other")).questions] == ["run-2"]
     assert {each.run for each in (await look(two, namespace="team")).questions} == {"run-1"}
     assert len((await look(two, run="run-1")).questions) == limits.AWAITING_MAX_COUNT
+
+
+async def test_however_much_waits_a_list_takes_few_queries(two: Served) -> None:
+    store, queries = two.gateway.store, []
+    engine = store._sync or (store._async and store._async.sync_engine)
+    event.listen(engine, "before_cursor_execute", lambda *seen: queries.append(seen[2]))
+    found = await look(two, namespace=["team", "other"])
+    assert len(found.questions) == limits.AWAITING_MAX_COUNT, "control: they are all there"
+    asked = [query for query in queries if "FROM questions" in query or "FROM approvals" in query]
+    assert 0 < len(asked) <= 6
 
 
 @pytest.mark.parametrize("namespace", ["", "elsewhere", "team,other", "*", "te\x00am"])

@@ -54,7 +54,7 @@ async def test_more_connections_than_may_be_say_so_and_wait_for_room(tmp_path: P
         assert (condition["status"], condition["reason"]) == ("False", "TooMany")
         assert "1 Connections of this namespace" in condition["message"]
         assert connections.unseen("team") == set()
-        connections._seat()
+        connections._look_again()
         made.cluster.tell("set", replace(connection(made.server.url, name="more", uid="connection-2"), generation=2))
         await kit.until(lambda: len(statuses(made.cluster, "more")) == 2)
         assert statuses(made.cluster, "more")[-1]["conditions"][0]["observedGeneration"] == 2
@@ -72,7 +72,85 @@ async def test_the_room_of_one_that_waited_and_went_is_not_kept(tmp_path: Path) 
         made.cluster.tell("gone", connection(made.server.url))
         await made.ready(name="n3")
         assert len(connections._kept) == 1
-        assert connections._waiting == {}
+        assert len(connections._waiting) == 0
+
+
+class Reluctant:
+    """A cluster whose API server answers when it is let, and counts what is asked of it at once."""
+
+    def __init__(self, cluster: kit.Cluster) -> None:
+        self.cluster, self.open = cluster, asyncio.Event()
+        self.asked: list[str] = []
+        self.at_once = self.most = 0
+        self.broken = False
+
+    async def write_connection(self, item: ConnectionView, status: dict[str, Any]) -> None:
+        self.asked.append(item.name)
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        try:
+            await self.open.wait()
+            if self.broken:
+                raise OSError("no answer")
+            await self.cluster.write_connection(item, status)
+        finally:
+            self.at_once -= 1
+
+
+async def test_each_of_many_that_wait_is_told_once(tmp_path: Path) -> None:
+    async with bench(tmp_path) as made:
+        connections = made.served.gateway.connections
+        connections._reach = replace(connections._reach, room=Room(1))
+        sink = connections._sink = Reluctant(made.cluster)  # type: ignore[assignment]
+        names = [f"n{number}" for number in range(200)]
+        for name in names:
+            made.cluster.tell("set", connection(made.server.url, name=name, uid=f"uid-{name}"))
+        await asyncio.sleep(0)
+        assert len(connections._tasks) <= 200
+        for name in names:  # each is heard of again while it is being told
+            made.cluster.tell("set", connection(made.server.url, name=name, uid=f"uid-{name}"))
+        assert len(connections._tasks) <= 200
+        sink.open.set()
+        await kit.until(lambda: len(made.cluster.connection_statuses) >= 200)
+        connections._look_again()
+        await kit.until(lambda: not connections._tasks)
+        assert sorted(sink.asked) == sorted(names)
+        assert 1 < sink.most <= limits.CONNECTIONS_TURNED_AWAY_AT_ONCE_MAX_COUNT
+        assert statuses(made.cluster, "n7")[-1]["conditions"][0]["reason"] == "TooMany", "control: they are told"
+
+
+async def test_one_that_could_not_be_told_is_told_later(tmp_path: Path) -> None:
+    async with bench(tmp_path) as made:
+        connections = made.served.gateway.connections
+        connections._reach = replace(connections._reach, room=Room(1))
+        sink = connections._sink = Reluctant(made.cluster)  # type: ignore[assignment]
+        sink.open.set()
+        sink.broken = True
+        made.cluster.tell("set", connection(made.server.url, name="more", uid="connection-2"))
+        await kit.until(lambda: sink.asked == ["more"] and not connections._tasks)
+        sink.broken = False
+        connections._look_again()
+        await kit.until(lambda: statuses(made.cluster, "more"))
+
+
+async def test_no_more_than_so_many_wait_and_the_others_come_when_there_is_a_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "CONNECTIONS_WAITING_PER_NAMESPACE_MAX_COUNT", 2)
+    async with bench(tmp_path) as made:
+        connections = made.served.gateway.connections
+        connections._reach = replace(connections._reach, room=Room(1))
+        for number in range(2, 6):
+            made.cluster.tell("set", connection(made.server.url, name=f"n{number}", uid=f"connection-{number}"))
+        await kit.until(lambda: statuses(made.cluster, "n3"))
+        assert len(connections._waiting) == 2
+        assert statuses(made.cluster, "n4") == []
+        made.cluster.tell("gone", connection(made.server.url))
+        await made.ready(name="n2")
+        connections._look_again()
+        await kit.until(lambda: statuses(made.cluster, "n4"))
+        assert statuses(made.cluster, "n5") == []
+        assert [waiting.view.name for waiting in connections._waiting] == ["n3", "n4"]
 
 
 def test_no_namespace_can_have_what_is_anothers() -> None:

@@ -5,6 +5,9 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+from guildhall_contracts import limits
+from guildhall_gateway.tool_store import Before, CallRecord
 from support.connections import Bench, bench, connection, frozen, guild_of
 from unit.gateway import kit
 
@@ -215,3 +218,21 @@ async def test_a_gateway_that_was_just_started_says_wait_and_not_that_there_is_n
                 call = await client.post(f"/v1/tools/{READ}", json=body)
             assert said(call) == "note 9"
             assert len((await client.get("/v1/tools")).json()["tools"]) == 2
+
+
+@pytest.mark.parametrize(("alive", "words"), [(True, "another gateway makes it"), (False, "was restarted")])
+async def test_why_an_outcome_is_not_known_is_said_as_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alive: bool, words: str
+) -> None:
+    async with bench(tmp_path) as made:
+        store = made.served.gateway.tools._store
+
+        async def before(call: CallRecord) -> Before:
+            return Before(call.request_sha256, None, elsewhere=alive)
+
+        monkeypatch.setattr(store, "before", before)
+        monkeypatch.setattr(limits, "EXTERNAL_CALL_MAX_SECONDS", 0.1)
+        answer = await made.call(READ, {"number": 1})
+        assert answer.json()["outcome"] == "unknown"
+        assert words in said(answer)
+        assert made.server.told.calls == []
