@@ -45,6 +45,7 @@ FETCH_ENTRY_MAX_BYTES: Final = 8 * KIB
 FETCH_FOLDERS_DEEP_MAX_COUNT: Final = 256  # trees are shared: few objects can stand for such a path many times over
 FETCH_LFS_POINTER_MAX_BYTES: Final = 1 * KIB
 PUBLISH_TITLE_MAX_CHARS: Final = 72
+PUBLISH_LINK_MAX_BYTES: Final = 4 * KIB
 
 # Operator
 OPERATOR_CONFIG_MAX_BYTES: Final = 256 * KIB

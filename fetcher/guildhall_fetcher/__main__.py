@@ -5,19 +5,16 @@ import sys
 import time
 import traceback
 from dataclasses import replace
-from typing import Final
 
 from guildhall_contracts.base import one_line
 from guildhall_contracts.fetch import FetchMessage, FetchRequest
-from guildhall_contracts.limits import TERMINATION_MESSAGE_MAX_BYTES
+from guildhall_contracts.limits import FETCH_MESSAGE_MAX_CHARS, TERMINATION_MESSAGE_MAX_BYTES
 from pydantic import ValidationError
 
 from guildhall_fetcher.failure import FetchFailed
 from guildhall_fetcher.fetch import fetched
 from guildhall_fetcher.places import Places, places_from
 from guildhall_fetcher.process import PROXY_VARIABLES, bound_self
-
-MESSAGE_MAX_CHARS: Final = 500
 
 
 def _request() -> FetchRequest:
@@ -50,7 +47,7 @@ def attempt(places: Places) -> FetchMessage:
         proxies = {name: os.environ[name] for name in PROXY_VARIABLES if os.environ.get(name)}
         source = fetched(request, places, proxies)
     except FetchFailed as failed:
-        return FetchMessage(outcome=failed.outcome, message=one_line(failed.message, MESSAGE_MAX_CHARS))
+        return FetchMessage(outcome=failed.outcome, message=one_line(failed.message, FETCH_MESSAGE_MAX_CHARS))
     except MemoryError:
         return FetchMessage(
             outcome="too_large", message="the fetcher ran out of memory (chart value fetcher.resources)"

@@ -11,12 +11,13 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Final
 
+from guildhall_contracts.limits import PUBLISH_LINK_MAX_BYTES
+
 from guildhall_fetcher.tree import RESERVED, shown
 
 LINK: Final = b"120000"
 NOTHING: Final = b"000000"
 MODES: Final = frozenset({b"100644", b"100755", LINK, NOTHING})
-LINK_MAX_BYTES: Final = 4_096
 _HEAD: Final = re.compile(
     rb"\ndiff --git (?P<names>[^\n]*)"
     rb"(?:\n(?P<entry>new|deleted) file mode (?P<mode>[0-7]{6})|"
@@ -27,7 +28,7 @@ _DRIVE: Final = re.compile(rb"[A-Za-z]:")
 _GIT_ON_SOME_DISKS: Final = re.compile(r"\.git[. ]*(:.*)?|git~[0-9]+(:.*)?")
 _ESCAPES: Final = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
 _QUOTED: Final = re.compile(rb"\\([0-7]{3}|.)", re.DOTALL)
-Target = Callable[[bytes], bytes]  # the content of a blob, at most LINK_MAX_BYTES + 1 of it
+Target = Callable[[bytes], bytes]  # the content of a blob, at most PUBLISH_LINK_MAX_BYTES + 1 of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +142,9 @@ def _bad_link(path: bytes, target: bytes) -> str:
     up = next((number for number, part in enumerate(parts) if part != b".."), len(parts))
     leaves = target.startswith(b"/") or up > path.count(b"/") or b".." in parts[up:]
     into_git = any(_bad_path(part) for part in parts[up:])
-    if not target or len(target) > LINK_MAX_BYTES or leaves or into_git or _windows_reads_else(target):
+    if not target or len(target) > PUBLISH_LINK_MAX_BYTES:
+        return f"the symbolic link '{shown(path)}' is empty or longer than {PUBLISH_LINK_MAX_BYTES} bytes"
+    if leaves or into_git or _windows_reads_else(target):
         return f"the symbolic link '{shown(path)}' leads out of the tree"
     return ""
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from guildhall_contracts.base import one_line
-from guildhall_contracts.limits import FETCH_TRIES_MAX_COUNT, PATCH_MAX_BYTES
+from guildhall_contracts.limits import FETCH_TRIES_MAX_COUNT, PATCH_MAX_BYTES, PUBLISH_LINK_MAX_BYTES
 from guildhall_contracts.publish import PublishOutcome, PublishRequest
 
 from guildhall_fetcher import volume
 from guildhall_fetcher.address import behind_proxy, reach
-from guildhall_fetcher.applied import LINK_MAX_BYTES, entries_of, problem
+from guildhall_fetcher.applied import entries_of, problem
 from guildhall_fetcher.failure import FetchFailed
 from guildhall_fetcher.fetch import BETWEEN_TRIES_SECONDS, lay_out
 from guildhall_fetcher.git import Collected, Git, checked_url, credentials_for
@@ -108,13 +108,13 @@ def _does_not_fit(git: Git) -> Explain:
 
 def _link(git: Git, blob: bytes) -> bytes:
     """A link's target; of a longer one so much that it shows. Raises FetchFailed for anything else that fails."""
-    collected = Collected(LINK_MAX_BYTES)
+    collected = Collected(PUBLISH_LINK_MAX_BYTES)
     try:
         git.run("cat-file", "blob", blob.decode("ascii"), out=collected)
     except FetchFailed:
-        if len(collected.data) <= LINK_MAX_BYTES:
+        if len(collected.data) <= PUBLISH_LINK_MAX_BYTES:
             raise
-    return collected.data[: LINK_MAX_BYTES + 1]
+    return collected.data[: PUBLISH_LINK_MAX_BYTES + 1]
 
 
 def _laid_down(publication: Publication) -> str:

@@ -4,9 +4,9 @@ import os
 import sys
 import time
 import traceback
-from typing import Final
 
 from guildhall_contracts.base import one_line
+from guildhall_contracts.limits import FETCH_MESSAGE_MAX_CHARS
 from guildhall_contracts.publish import PublishMessage, PublishRequest
 from pydantic import ValidationError
 
@@ -14,8 +14,6 @@ from guildhall_fetcher.failure import FetchFailed
 from guildhall_fetcher.places import Places, places_from
 from guildhall_fetcher.process import PROXY_VARIABLES, bound_self
 from guildhall_fetcher.publish import PublishFailed, published
-
-MESSAGE_MAX_CHARS: Final = 500
 
 
 def _request() -> PublishRequest:
@@ -35,9 +33,9 @@ def attempt(places: Places) -> PublishMessage:
         proxies = {name: os.environ[name] for name in PROXY_VARIABLES if os.environ.get(name)}
         return PublishMessage(outcome="published", commit=published(request, places, proxies))
     except PublishFailed as failed:
-        return PublishMessage(outcome=failed.outcome, message=one_line(failed.message, MESSAGE_MAX_CHARS))
+        return PublishMessage(outcome=failed.outcome, message=one_line(failed.message, FETCH_MESSAGE_MAX_CHARS))
     except FetchFailed as failed:
-        return PublishMessage(outcome="failed", message=one_line(failed.message, MESSAGE_MAX_CHARS))
+        return PublishMessage(outcome="failed", message=one_line(failed.message, FETCH_MESSAGE_MAX_CHARS))
     except MemoryError:
         what = "the publisher ran out of memory (chart value fetcher.resources)"
         return PublishMessage(outcome="failed", message=what)

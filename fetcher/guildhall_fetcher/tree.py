@@ -8,13 +8,16 @@ from dataclasses import dataclass, field
 
 from guildhall_contracts.base import cut
 from guildhall_contracts.fetch import FetchRequest
-from guildhall_contracts.limits import FETCH_SHOWN_PATH_MAX_CHARS, FETCH_SHOWN_PATHS_MAX_COUNT
+from guildhall_contracts.limits import (
+    FETCH_ENTRY_MAX_BYTES,
+    FETCH_FOLDERS_DEEP_MAX_COUNT,
+    FETCH_SHOWN_PATH_MAX_CHARS,
+    FETCH_SHOWN_PATHS_MAX_COUNT,
+)
 
 from guildhall_fetcher.failure import FetchFailed
 
 RESERVED = ".orchestration"
-ENTRY_MAX_BYTES = 8 * 1024
-FOLDERS_DEEP_MAX_COUNT = 256  # trees are shared: a few objects can stand for a path of thousands, many times over
 SUBMODULE = b"160000"
 
 
@@ -43,7 +46,7 @@ class Listing:
 
     def __call__(self, piece: bytes) -> None:
         *entries, self._rest = (self._rest + piece).split(b"\0")
-        if len(self._rest) > ENTRY_MAX_BYTES:
+        if len(self._rest) > FETCH_ENTRY_MAX_BYTES:
             raise FetchFailed("hostile", "the repository has a path longer than any file system takes")
         for entry in entries:
             self._entry(entry)
@@ -75,8 +78,10 @@ class Listing:
 
     def _below(self, folders: list[bytes]) -> None:
         """Counts the folders that are new with this entry: git lists what is in one folder in a row."""
-        if len(folders) > FOLDERS_DEEP_MAX_COUNT:
-            raise FetchFailed("hostile", f"the repository has a path of more than {FOLDERS_DEEP_MAX_COUNT} folders")
+        if len(folders) > FETCH_FOLDERS_DEEP_MAX_COUNT:
+            raise FetchFailed(
+                "hostile", f"the repository has a path of more than {FETCH_FOLDERS_DEEP_MAX_COUNT} folders"
+            )
         pairs = zip(folders, self._above, strict=False)
         self.folders += len(folders) - next(
             (at for at, (one, other) in enumerate(pairs) if one != other), min(len(folders), len(self._above))

@@ -9,14 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from guildhall_contracts.limits import FETCH_SHOWN_PATHS_MAX_COUNT
+from guildhall_contracts.limits import FETCH_LFS_POINTER_MAX_BYTES, FETCH_SHOWN_PATHS_MAX_COUNT
 
 from guildhall_fetcher.failure import FetchFailed
 from guildhall_fetcher.places import Places
 from guildhall_fetcher.tree import shown
 
 LFS_SIGN: Final = b"version https://git-lfs.github.com/spec/v1\n"
-LFS_POINTER_MAX_BYTES: Final = 1_024
 _OWN: Final = frozenset({"lost+found"})
 
 
@@ -89,7 +88,7 @@ def _files(folder: Path) -> Iterator[Path]:
 
 def _is_pointer(path: Path) -> bool:
     about = path.lstat()
-    if not stat.S_ISREG(about.st_mode) or not len(LFS_SIGN) < about.st_size <= LFS_POINTER_MAX_BYTES:
+    if not stat.S_ISREG(about.st_mode) or not len(LFS_SIGN) < about.st_size <= FETCH_LFS_POINTER_MAX_BYTES:
         return False
     with path.open("rb") as file:
         return file.read(len(LFS_SIGN)) == LFS_SIGN

@@ -11,12 +11,12 @@ from typing import Final
 
 from guildhall_contracts.base import one_line
 from guildhall_contracts.fetch import FetchOutcome, GitUrl
+from guildhall_contracts.limits import FETCH_LINE_MAX_CHARS
 
 from guildhall_fetcher.failure import FetchFailed
 
 Explain = Callable[[str, int], FetchFailed]  # of git's last words and its exit code
 
-LINE_MAX_CHARS: Final = 200
 BROKEN_PIPE: Final = 13  # SIGPIPE
 _RULES: Final[tuple[tuple[str, FetchOutcome, str, bool], ...]] = (
     (r"no space left on device|disk quota exceeded", "too_large",
@@ -86,7 +86,7 @@ def redacted(text: str, hidden: tuple[bytes, ...]) -> str:
 def last_line(errors: str) -> str:
     """git's own last complaint; what the server said is left out."""
     lines = [line for line in errors.splitlines() if line.startswith(("fatal:", "error:", "ssh:"))]
-    return one_line(lines[-1], LINE_MAX_CHARS) if lines else ""
+    return one_line(lines[-1], FETCH_LINE_MAX_CHARS) if lines else ""
 
 
 def explain(errors: str, code: int, url: GitUrl, *, secret: bool, hidden: tuple[bytes, ...] = ()) -> FetchFailed:

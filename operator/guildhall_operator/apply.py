@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from guildhall_contracts.limits import SNAPSHOT_MAX_BYTES
+from guildhall_contracts.limits import NOTE_MAX_CHARS, SNAPSHOT_MAX_BYTES
 from guildhall_contracts.snapshot import RUN_LABEL, SNAPSHOT_FILE, RunSnapshot
 from pydantic import ValidationError
 
@@ -24,7 +24,6 @@ from guildhall_operator.status import stamp
 from guildhall_operator.store import Store
 
 FIELD_MANAGER: Final = "guildhall-operator"
-NOTE_MAX_CHARS: Final = 1_000
 POD_SECONDS: Final = 0.25  # a Job controller that is not busy takes a tenth of it
 _PATHS: Final = {
     "ConfigMap": "/api/v1/namespaces/{}/configmaps",

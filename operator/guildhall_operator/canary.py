@@ -12,13 +12,13 @@ from collections.abc import Callable
 from typing import Final
 
 from guildhall_contracts.gate import Target
+from guildhall_contracts.limits import CANARY_ANSWER_MAX_BYTES
 
 from guildhall_operator.config import Config
 from guildhall_operator.observe import Surroundings
 
 INTERVAL_SECONDS: Final = 5.0
 CONNECT_SECONDS: Final = 2.0
-ANSWER_MAX_BYTES: Final = 256
 
 logger = logging.getLogger(__name__)
 
@@ -54,7 +54,7 @@ async def answers(host: str, port: int) -> str:
         async with asyncio.timeout(CONNECT_SECONDS):
             reader, writer = await asyncio.open_connection(host, port)
             try:
-                line = await reader.read(ANSWER_MAX_BYTES)
+                line = await reader.read(CANARY_ANSWER_MAX_BYTES)
             finally:
                 writer.close()
     except (OSError, TimeoutError) as error:

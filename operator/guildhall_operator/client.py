@@ -15,19 +15,17 @@ from typing import Any, Final
 
 import aiohttp
 import kopf
+from guildhall_contracts.limits import KUBE_ANSWER_MAX_BYTES, KUBE_REQUEST_MAX_SECONDS, WATCH_EVENT_MAX_BYTES
 from pydantic_core import from_json, to_json
 
 from guildhall_operator.records import mapping, number, text
 
-REQUEST_TIMEOUT_SECONDS: Final = 20
 KEEP_ALIVE_SECONDS: Final = 60.0  # a handshake costs more than a call
-ANSWER_MAX_BYTES: Final = 256 * 1024 * 1024
-LINE_MAX_BYTES: Final = 16 * 1024 * 1024
 TOKEN_REREAD_SECONDS: Final = 60.0
 ACCOUNT_FOLDER: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 APPLY: Final = "application/apply-patch+yaml"
 MERGE: Final = "application/merge-patch+json"
-_TIMEOUT: Final = aiohttp.ClientTimeout(total=REQUEST_TIMEOUT_SECONDS)
+_TIMEOUT: Final = aiohttp.ClientTimeout(total=KUBE_REQUEST_MAX_SECONDS)
 
 
 class KubeError(Exception):
@@ -132,7 +130,7 @@ class Kube:
             async with self._open().request(
                 method, self._access.server + path, data=data, params=params, headers=headers, timeout=_TIMEOUT
             ) as response:
-                content = await response.read()
+                content = await _whole(response.content.iter_any())
                 code = response.status
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise KubeError(0, "Unreachable", f"{method} {path}: {error!r}") from error
@@ -146,13 +144,13 @@ class Kube:
     async def watch(self, path: str, params: Mapping[str, str], idle_seconds: float) -> AsyncIterator[dict[str, Any]]:
         """The events of one watch until the server ends it. Raises KubeError, also after `idle_seconds` of silence."""
         headers = {**self._access.authorization(), "Accept": "application/json"}
-        timeout = aiohttp.ClientTimeout(total=None, sock_connect=REQUEST_TIMEOUT_SECONDS, sock_read=idle_seconds)
+        timeout = aiohttp.ClientTimeout(total=None, sock_connect=KUBE_REQUEST_MAX_SECONDS, sock_read=idle_seconds)
         try:
             async with self._open().get(
                 self._access.server + path, params={**params, "watch": "true"}, headers=headers, timeout=timeout
             ) as response:
                 if response.status >= 300:
-                    raise _error(response.status, await response.read())
+                    raise _error(response.status, await _whole(response.content.iter_any()))
                 async for line in _lines(response.content.iter_any()):
                     yield _decoded(line)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
@@ -165,8 +163,19 @@ def resource_of(path: str) -> str:
     return parts[1] if len(parts) > 1 else "other"
 
 
+async def _whole(chunks: AsyncIterator[bytes]) -> bytes:
+    """An answer of up to KUBE_ANSWER_MAX_BYTES. Raises KubeError beyond."""
+    found, size = [], 0
+    async for chunk in chunks:
+        found.append(chunk)
+        size += len(chunk)
+        if size > KUBE_ANSWER_MAX_BYTES:
+            raise KubeError(0, "TooLarge", f"an answer of the API server is larger than {KUBE_ANSWER_MAX_BYTES} bytes")
+    return b"".join(found)
+
+
 async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-    """Lines of any length up to LINE_MAX_BYTES. Raises KubeError beyond."""
+    """Lines of any length up to WATCH_EVENT_MAX_BYTES. Raises KubeError beyond."""
     buffer = bytearray()
     async for chunk in chunks:
         start = 0
@@ -177,8 +186,8 @@ async def _lines(chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
             buffer.clear()
             start = end + 1
         buffer += chunk[start:]
-        if len(buffer) > LINE_MAX_BYTES:
-            raise KubeError(0, "TooLarge", f"one watch event is larger than {LINE_MAX_BYTES} bytes")
+        if len(buffer) > WATCH_EVENT_MAX_BYTES:
+            raise KubeError(0, "TooLarge", f"one watch event is larger than {WATCH_EVENT_MAX_BYTES} bytes")
 
 
 def _decoded(content: bytes) -> dict[str, Any]:

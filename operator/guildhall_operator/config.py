@@ -13,7 +13,6 @@ from guildhall_contracts.run import Quantity
 from pydantic import Field, ValidationError
 
 DEFAULT_PATH: Final = "/etc/guildhall/config.json"
-CONFIG_MAX_BYTES: Final = 256 * limits.KIB
 
 
 class ConfigError(Exception):
@@ -138,8 +137,8 @@ class Config(Record):
 
 def parse_config(text: str, where: str) -> Config:
     """The configuration in `text`. Raises ConfigError naming the field and `where`."""
-    if len(text) > CONFIG_MAX_BYTES:
-        raise ConfigError(f"{where} is larger than {CONFIG_MAX_BYTES} bytes")
+    if len(text) > limits.OPERATOR_CONFIG_MAX_BYTES:
+        raise ConfigError(f"{where} is larger than {limits.OPERATOR_CONFIG_MAX_BYTES} bytes")
     try:
         return Config.model_validate(json.loads(text))
     except ValidationError as error:

@@ -1,15 +1,14 @@
 """Names of everything made for a Run: valid and unique whatever the Run is called."""
 
 import re
-from typing import Final
 
-SLUG_MAX_CHARS: Final = 14
+from guildhall_contracts.limits import NAME_SLUG_MAX_CHARS
 
 
 def slug(run_name: str) -> str:
     """The start of a Run's name, fit for a DNS label."""
     flat = re.sub(r"[^a-z0-9]+", "-", run_name.lower()).strip("-")
-    return flat[:SLUG_MAX_CHARS].strip("-") or "run"
+    return flat[:NAME_SLUG_MAX_CHARS].strip("-") or "run"
 
 
 def base_name(run_name: str, uid: str) -> str:

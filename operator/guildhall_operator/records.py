@@ -10,7 +10,6 @@ from typing import Any, Final
 from guildhall_contracts import limits
 from guildhall_contracts.snapshot import ATTEMPT_LABEL, FETCH_LABEL, RESEND_LABEL, RUN_LABEL
 
-TEXT_MAX_CHARS: Final = 500
 MESSAGE_CONTAINERS: Final = frozenset({"prepare", "fetch", "publish", "executor"})
 KEPT_EVENT_REASONS: Final = frozenset({"FailedCreate", "FailedMount", "FailedAttachVolume"})
 
@@ -27,7 +26,7 @@ def items(value: Any) -> list[Json]:
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
 
 
-def text(value: Any, limit: int = TEXT_MAX_CHARS) -> str:
+def text(value: Any, limit: int = limits.OBJECT_TEXT_MAX_CHARS) -> str:
     return value[:limit] if isinstance(value, str) else ""
 
 

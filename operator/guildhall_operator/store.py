@@ -7,7 +7,9 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
+
+from guildhall_contracts.limits import WARNINGS_KEPT_MAX_COUNT
 
 from guildhall_operator.missing import SUMMARY
 from guildhall_operator.records import (
@@ -25,8 +27,6 @@ from guildhall_operator.records import (
 )
 from guildhall_operator.run_view import RunView
 from guildhall_operator.runs import RunKey, Runs, name_of, uid_of
-
-EVENTS_MAX_COUNT: Final = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,7 @@ class Store(Runs):
         known = self._events.get(record.about, {}).get(record.reason) if record is not None else None
         if record is None or known == record or (known is not None and record.message.startswith(SUMMARY)):
             return set()  # a summary tells less than what it sums up
-        while len(self._events) >= EVENTS_MAX_COUNT:
+        while len(self._events) >= WARNINGS_KEPT_MAX_COUNT:
             self._events.pop(next(iter(self._events)))
         self._events.setdefault(record.about, {})[record.reason] = record
         return self._keys(self._owner.get(record.about, ""))

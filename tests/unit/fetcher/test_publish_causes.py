@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from guildhall_contracts.fetch import parse_git_url
+from guildhall_contracts.limits import PUBLISH_LINK_MAX_BYTES
 from guildhall_contracts.publish import PublishRequest
 from guildhall_fetcher import publish
-from guildhall_fetcher.applied import LINK_MAX_BYTES
 from guildhall_fetcher.failure import FetchFailed
 from guildhall_fetcher.git import Git
 from guildhall_fetcher.places import Places
@@ -79,7 +79,7 @@ def test_a_deadline_is_told_as_one(monkeypatch: pytest.MonkeyPatch, publication:
         publish._apply(publication)
 
 
-@pytest.mark.parametrize(("size", "sound"), [(LINK_MAX_BYTES, True), (LINK_MAX_BYTES + 1, False)])
+@pytest.mark.parametrize(("size", "sound"), [(PUBLISH_LINK_MAX_BYTES, True), (PUBLISH_LINK_MAX_BYTES + 1, False)])
 def test_a_link_that_is_too_long_is_refused(
     monkeypatch: pytest.MonkeyPatch, publication: Publication, size: int, sound: bool
 ) -> None:
@@ -87,7 +87,7 @@ def test_a_link_that_is_too_long_is_refused(
     if sound:
         publish._apply(publication)
         return
-    with pytest.raises(PublishFailed, match="the symbolic link 'x'"):
+    with pytest.raises(PublishFailed, match=f"longer than {PUBLISH_LINK_MAX_BYTES} bytes"):
         publish._apply(publication)
 
 

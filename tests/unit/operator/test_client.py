@@ -87,7 +87,7 @@ async def test_a_watch_takes_lines_cut_anywhere_and_ends_on_silence() -> None:
 
 
 async def test_a_line_beyond_all_bounds_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "LINE_MAX_BYTES", 1_000)
+    monkeypatch.setattr(module, "WATCH_EVENT_MAX_BYTES", 1_000)
 
     async def handler(request: web.Request) -> web.Response:
         return web.Response(body=b"x" * 100_000)
@@ -95,6 +95,17 @@ async def test_a_line_beyond_all_bounds_is_an_error(monkeypatch: pytest.MonkeyPa
     async with server(handler) as kube:
         with pytest.raises(KubeError, match="larger than"):
             await anext(kube.watch("/x", {}, 1))
+
+
+async def test_an_answer_beyond_all_bounds_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def handler(request: web.Request) -> web.Response:
+        return web.json_response({"a": "x" * 100_000})
+
+    async with server(handler) as kube:
+        assert len((await kube.call("GET", "/x"))["a"]) == 100_000, "control"
+        monkeypatch.setattr(module, "KUBE_ANSWER_MAX_BYTES", 1_000)
+        with pytest.raises(KubeError, match="larger than 1000 bytes"):
+            await kube.call("GET", "/x")
 
 
 def test_a_rotated_token_is_read_again(tmp_path: Path) -> None:
