@@ -254,6 +254,18 @@ def test_a_run_where_nobody_looks_is_told_so(elsewhere: str, action: str | None)
     ]
 
 
+@pytest.mark.parametrize("queues", [[], ["system:serviceaccount:kueue-system:kueue-controller-manager"]])
+def test_a_job_is_known_by_its_own_label_and_held_up_by_no_one_but_a_queue(queues: list[str]) -> None:
+    """What the rule does is in tests/security, on an API server."""
+    name = f"guildhall-run-jobs.{CONTROL}"
+    spec = find(render({"admission": {"queueControllers": queues}}), "ValidatingAdmissionPolicy", name)["spec"]
+    (condition,) = spec["matchConditions"]
+    for where in ("job.metadata", "job.spec.template.?metadata"):
+        assert f'{where}.?labels["guildhall.dev/run"].hasValue()' in condition["expression"]
+    (suspend,) = (rule["expression"] for rule in spec["validations"] if "oldObject.spec.?suspend" in rule["expression"])
+    assert suspend.endswith(f"request.userInfo.username in {json.dumps(queues)}")
+
+
 def test_the_author_is_filled_in_only_where_that_is_served_and_wanted() -> None:
     def served(values: dict[str, Any], *arguments: str) -> bool:
         return any(item["kind"] == "MutatingAdmissionPolicy" for item in render(values, *arguments))

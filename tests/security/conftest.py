@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from support.cluster import Cluster
 from support.cluster_fixture import cluster, namespace
-from support.fence import Fence, fence
+from support.fence import QUEUE, Fence, fence
 
 __all__ = ["cluster", "namespace"]
 
@@ -14,5 +14,5 @@ __all__ = ["cluster", "namespace"]
 def rules(cluster: Cluster) -> Iterator[Fence]:
     """The chart's CRDs, RBAC and admission policies, without its pods."""
     allowed = {"runtimeClasses": ["sandboxed"], "priorities": ["low"]}
-    with fence(cluster, {"allowed": allowed}) as made:
+    with fence(cluster, {"allowed": allowed, "admission": {"queueControllers": [QUEUE]}}) as made:
         yield made

@@ -10,7 +10,7 @@ from guildhall_operator.config import Config
 from guildhall_operator.manifests.publish import publish_job, publish_request
 from guildhall_operator.run_view import run_view
 from support.chart import config_of, render
-from support.fence import JOB_CONTROLLER, Fence, denied
+from support.fence import JOB_CONTROLLER, QUEUE, Fence, denied
 
 pytestmark = pytest.mark.cluster
 Change = Callable[[dict[str, Any]], object]
@@ -38,6 +38,29 @@ def test_the_operator_makes_this_job_and_nobody_else_does(rules: Fence, job: dic
     assert done.returncode == 0, f"control: {done.stderr}"
     for user in (None, rules.account("gateway"), rules.account("api")):
         assert rules.create(job, user=user, dry=True).returncode != 0, user
+
+
+def test_nobody_holds_it_up(rules: Fence, job: dict[str, Any]) -> None:
+    """Suspended, or with no pod at a time, it would neither end nor fail."""
+    may = {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": ["create", "get", "patch"]}
+    editor = rules.user(may)
+    rules.grant(QUEUE, may)
+    made, queued = copy.deepcopy(job), copy.deepcopy(job)
+    queued["metadata"]["name"] += "q"
+    queued["spec"]["suspend"] = True  # as a queue's webhook does on creation
+    for each in (made, queued):
+        done = rules.create(each, user=rules.account("operator"))
+        assert done.returncode == 0, f"control: {done.stderr}"
+    name: str = made["metadata"]["name"]
+    assert rules.patch("job", name, {"metadata": {"annotations": {"a": "b"}}}, user=editor).returncode == 0, "control"
+    for user in (editor, None):
+        assert denied(rules.patch("job", name, {"spec": {"suspend": True}}, user=user), "cancel the Run"), user
+        assert denied(rules.patch("job", name, {"spec": {"parallelism": 0}}, user=user), "cancel the Run"), user
+    assert not rules.get("job", name)["spec"]["suspend"]
+    let_go = rules.patch("job", queued["metadata"]["name"], {"spec": {"suspend": False}}, user=editor)
+    assert let_go.returncode == 0, f"its queue lets it go: {let_go.stderr}"
+    taken_back = rules.patch("job", name, {"spec": {"suspend": True}}, user=QUEUE, dry=True)
+    assert taken_back.returncode == 0, f"a queue of admission.queueControllers may: {taken_back.stderr}"
 
 
 def test_its_pod_is_made_by_the_job_controller_and_opened_by_nobody(rules: Fence, job: dict[str, Any]) -> None:

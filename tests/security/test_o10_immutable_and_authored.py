@@ -157,12 +157,14 @@ def test_a_missing_author_is_filled_in_with_the_caller(rules: Fence, some_run: d
 
 
 def test_an_intervention_belongs_to_no_other_than_its_run(rules: Fence, some_run: dict[str, str]) -> None:
-    """With another owner it would outlive its Run, a private one's words too."""
+    """With another owner, or one the garbage collector cannot find, it would outlive its Run, private words too."""
     jane = rules.user(MAY_ACT)
     another = {"apiVersion": "guildhall.dev/v1alpha1", "kind": "Run", "name": "another", "uid": "u-2"}
     theirs = {**another, **some_run}
     kept = {"apiVersion": "v1", "kind": "ConfigMap", "name": "kept", "uid": some_run["uid"]}
-    tried = ([theirs], True), ([another], False), ([theirs, another], False), ([kept], False)
+    nameless, elsewhere = {**theirs, "name": "nowhere"}, {**theirs, "apiVersion": "example.test/v1"}
+    tried = (([theirs], True), ([another], False), ([theirs, another], False), ([kept], False),
+             ([nameless], False), ([elsewhere], False))  # fmt: skip
     for number, (owners, may) in enumerate(tried):
         made = _act(some_run, jane, f"owned-{number}-{jane}", **ABORT)
         made["metadata"]["ownerReferences"] = owners

@@ -20,6 +20,7 @@ from support.fence import JOB_CONTROLLER, Fence, denied
 
 pytestmark = pytest.mark.cluster
 
+COLLECTOR = "system:serviceaccount:kube-system:generic-garbage-collector"
 CORPUS = Path("/work/shared/corpora/pod-security")
 Change = Callable[[dict[str, Any]], object]
 MakePod = Callable[[str], dict[str, Any]]
@@ -80,6 +81,12 @@ def _plain_pod(name: str, **labels: str) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": spec}
 
 
+def _plain_job(name: str) -> dict[str, Any]:
+    template = {"metadata": {"labels": {"a": "b"}}, "spec": _plain_pod("x")["spec"]}
+    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
+            "spec": {"suspend": True, "template": template}}  # fmt: skip
+
+
 def test_nobody_makes_a_pod_that_looks_like_a_runs(rules: Fence) -> None:
     editor = rules.user(POWERS)
     assert rules.create(_plain_pod("plain"), user=editor).returncode == 0, "control"
@@ -120,13 +127,53 @@ def test_nobody_gives_the_pod_of_a_waiting_job_to_another_run(rules: Fence) -> N
     assert denied(relabelled(**{"guildhall.dev/fetch": "u"}), "belongs to one Run")
 
 
+def test_nobody_lays_a_job_ready_under_a_runs_label(rules: Fence, stored: dict[str, Any]) -> None:
+    """With a template of its own, which has none of the labels: the operator would wait for it as for one it made."""
+    editor, truly = rules.user(POWERS), built_job(rules, stored)["metadata"]
+    job = _plain_job("laid-ready")
+    job["metadata"]["ownerReferences"] = truly["ownerReferences"]
+    assert rules.create(job, user=editor).returncode == 0, "control: the right is there, an owner alone is not ours"
+    job["metadata"] |= {"name": f"{truly['name'].rsplit('-', 1)[0]}-p1", "labels": truly["labels"]}
+    for user in (editor, None, rules.account("gateway"), rules.account("api")):
+        assert rules.create(job, user=user, dry=True).returncode != 0, user
+    assert denied(rules.create(job, user=editor), "for Jobs of the operator")
+    late: dict[str, Any] = {"metadata": {"labels": truly["labels"]}}
+    assert denied(rules.patch("job", "laid-ready", late, user=editor), "own labels")
+
+
+def test_a_runs_job_stays_that_runs(rules: Fence) -> None:
+    editor, run = rules.user(POWERS), rules.run()
+    job = built_job(rules, run)
+    job["spec"]["suspend"] = True
+    assert rules.create(job, user=rules.account("operator")).returncode == 0, "control"
+    name, owner = job["metadata"]["name"], job["metadata"]["ownerReferences"][0]
+
+    def changed(what: dict[str, Any], user: str = editor) -> Any:
+        return rules.patch("job", name, what, user=user, dry=True)
+
+    assert changed({"metadata": {"labels": {"a": "b"}, "annotations": {"c": "d"}}}).returncode == 0, "control"
+    for value in ("another", None):
+        assert denied(changed({"metadata": {"labels": {"guildhall.dev/run": value}}}), "own labels"), value
+    assert denied(changed({"metadata": {"labels": {"guildhall.dev/publish": "1"}}}), "own labels")
+    for owners in ([], [{**owner, "uid": "another"}]):
+        assert denied(changed({"metadata": {"ownerReferences": owners}}), "ownerReferences"), owners
+    assert denied(changed({"spec": {"parallelism": 0}}), "parallelism")
+    rules.grant(COLLECTOR, POWERS)
+    assert changed({"metadata": {"ownerReferences": []}}, COLLECTOR).returncode == 0, "--cascade=orphan has its way"
+
+
+def test_a_runs_own_job_is_suspended_by_its_queue(rules: Fence) -> None:
+    """The operator knows what that means; what a fetch or a publish Job's would is in test_g04_publisher_shape.py."""
+    queue, job = rules.user(POWERS), built_job(rules, rules.run())
+    assert rules.create(job, user=rules.account("operator")).returncode == 0, "control"
+    for suspend in (True, False):
+        done = rules.patch("job", job["metadata"]["name"], {"spec": {"suspend": suspend}}, user=queue)
+        assert done.returncode == 0, done.stderr
+
+
 def test_no_waiting_job_becomes_a_runs(rules: Fence) -> None:
     editor = rules.user(POWERS)
-    pod = _plain_pod("x")
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": pod["spec"]}
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "waiting"},
-           "spec": {"suspend": True, "template": template}}  # fmt: skip
-    assert rules.create(job, user=editor).returncode == 0, "control"
+    assert rules.create(_plain_job("waiting"), user=editor).returncode == 0, "control"
     for key in ("guildhall.dev/run", "guildhall.dev/fetch"):
         late = rules.patch("job", "waiting", {"spec": {"template": {"metadata": {"labels": {key: "u"}}}}}, user=editor)
         assert denied(late, "belongs to one Run"), key
@@ -223,6 +270,9 @@ def test_nobody_lays_ready_what_the_operator_would_take_for_its_own(
         assert denied(rules.patch(kind, name, label, user=editor), "guildhall.dev/run"), name
     owner = [{**meta["ownerReferences"][0], "uid": "another"}]
     assert denied(rules.patch(kind, "of-the-run", {"metadata": {"ownerReferences": owner}}, user=editor), "that Run's")
+    rules.grant(COLLECTOR, POWERS)
+    gone = rules.patch(kind, "of-the-run", {"metadata": {"ownerReferences": []}}, user=COLLECTOR, dry=True)
+    assert gone.returncode == 0, f"--cascade=orphan has its way: {gone.stderr}"
 
 
 def test_no_ephemeral_container_in_a_run_pod(rules: Fence, run_pod: MakePod) -> None:

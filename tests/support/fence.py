@@ -18,6 +18,7 @@ from support.crds import install_crds
 
 LEFT_OUT = {"Deployment", "PersistentVolumeClaim"}
 JOB_CONTROLLER = "system:serviceaccount:kube-system:job-controller"
+QUEUE = "system:serviceaccount:queue-system:queue"  # of admission.queueControllers, where a suite names it
 
 
 @dataclass(frozen=True)
