@@ -17,11 +17,16 @@ export function notifyState() {
 /** Asks the person, and dispatches `then` with "granted", "denied" or "default". */
 export const askToNotify = (then) => [
   async (dispatch, props) => {
-    const permission = await Notification.requestPermission().catch(() => "denied");
-    dispatch(props.then, permission);
+    dispatch(props.then, await asked().catch(() => "denied"));
   },
   { then },
 ];
+
+// Older browsers answer by the callback alone, and give no promise.
+const asked = () =>
+  new Promise((resolve, reject) => {
+    Notification.requestPermission(resolve)?.then(resolve, reject);
+  });
 
 export const keepNotify = (on) => [
   (_, props) => {

@@ -14,10 +14,7 @@ export function initialState(env) {
     notify: env.notify ?? { on: false, permission: "unsupported" },
     wide: env.wide,
     session: { status: "unknown", user: "", error: "", busy: false },
-    config: null,
-    labels: createLabels(null, null),
-    runs: { status: "idle", items: [], next: "", problem: null },
-    history: { status: "idle", items: [], next: "", problem: null, open: "", details: {} },
+    ...nobodys(0),
     run: noRun(),
     stage: { tooltip: null, token: 0, pinned: null },
     list: { top: 0, height: 240, follow: true, seen: 0 },
@@ -31,11 +28,36 @@ export function initialState(env) {
     modal: null,
     toast: null,
     planOpen: false,
-    compose: emptyForm(),
-    created: "",
     proseVersion: 0,
   };
 }
+
+/** What is kept for the one person who is signed in: nothing yet. `sitting` tells which answers are for them. */
+export const nobodys = (sitting) => ({
+  sitting,
+  person: "",
+  config: null,
+  labels: createLabels(null, null),
+  runs: noRuns(),
+  history: { status: "idle", items: [], next: "", problem: null, open: "", details: {} },
+  compose: emptyForm(),
+  created: "",
+});
+
+/**
+ * No list of Runs yet. `listed`: one has come; `asked` numbers the requests and `taken` the newest that came; `fresher`
+ * gives for a uid the last request that was made before the stream told of that Run.
+ */
+const noRuns = () => ({
+  status: "idle",
+  listed: false,
+  items: [],
+  next: "",
+  problem: null,
+  asked: 0,
+  taken: 0,
+  fresher: new Map(),
+});
 
 /** Nothing is known of what waits for a person in the watched Run. */
 export const noAsks = () => ({ status: "idle", questions: [], approvals: [], problem: null, loading: 0, again: false });

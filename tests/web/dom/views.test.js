@@ -162,14 +162,21 @@ test("C2: an object, array, number or null in every served field draws as text, 
       images: [value],
       isolationRequired: value,
     };
-    let state = first(actions.ConfigAnswered(base("#/history"), { ok: true, data: config }));
+    let state = first(actions.ConfigAnswered(base("#/history"), { ok: true, tag: { sitting: 0 }, data: config }));
     const read = state.config;
     state = first(
-      actions.HistoryAnswered(state, { ok: true, tag: { q: "" }, data: { runs: [summary, value], next: value } }),
+      actions.HistoryAnswered(state, {
+        ok: true,
+        tag: { sitting: 0, q: "", cursor: "" },
+        data: { runs: [summary, value], next: value },
+      }),
     );
     assertTrusted(await draw({ ...state, history: { ...state.history, open: value } }), "history");
     state = first(
-      actions.RunsAnswered({ ...base("#/"), config: read }, { ok: true, data: { runs: [summary, value] } }),
+      actions.RunsAnswered(
+        { ...base("#/"), config: read },
+        { ok: true, tag: { sitting: 0, asked: 1 }, data: { runs: [summary, value] } },
+      ),
     );
     assertTrusted(await draw(state), "landing");
     assertTrusted(await draw({ ...base("#/compose"), config: read, labels: createLabels(read, null) }), "compose");

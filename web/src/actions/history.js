@@ -5,10 +5,12 @@ import { readModel, readPage } from "../incoming.js";
 import { recordOf } from "../safe.js";
 import { problemText, refusedOr } from "./session.js";
 
+const tagOf = (state, cursor) => ({ sitting: state.sitting, q: state.route.q, cursor });
+
 export function historyEffects(state) {
   if (state.session.status !== "in") return [];
   const query = new URLSearchParams({ limit: "100", ...(state.route.q ? { q: state.route.q } : {}) });
-  return [request("GET", `/api/runs?${query}`, HistoryAnswered, { tag: { q: state.route.q, cursor: "" } })];
+  return [request("GET", `/api/runs?${query}`, HistoryAnswered, { tag: tagOf(state, "") })];
 }
 
 export const MoreHistory = (state) => {
@@ -19,11 +21,12 @@ export const MoreHistory = (state) => {
   });
   return [
     { ...state, history: { ...state.history, status: "loading" } },
-    request("GET", `/api/runs?${query}`, HistoryAnswered, { tag: { q: state.route.q, cursor: state.history.next } }),
+    request("GET", `/api/runs?${query}`, HistoryAnswered, { tag: tagOf(state, state.history.next) }),
   ];
 };
 
 export function HistoryAnswered(state, answer) {
+  if (answer.tag.sitting !== state.sitting) return state;
   if (!answer.ok)
     return refusedOr(state, answer, {
       ...state,
@@ -41,19 +44,17 @@ export function ToggleHistoryRow(state, run) {
   if (open === "" || state.history.details[open]) return next;
   return [
     next,
-    request("GET", runPath(run.id, "/flow", run.uid, { prose: "none" }), HistoryDetailAnswered, { tag: open }),
+    request("GET", runPath(run.id, "/flow", run.uid, { prose: "none" }), HistoryDetailAnswered, {
+      tag: { sitting: state.sitting, uid: open },
+    }),
   ];
 }
 
-export const HistoryDetailAnswered = (state, answer) => ({
-  ...state,
-  history: {
-    ...state.history,
-    details: {
-      ...state.history.details,
-      [answer.tag]: answer.ok
-        ? { run: readModel(recordOf(answer.data).model).run }
-        : { problem: problemText(answer.problem) },
-    },
-  },
-});
+export function HistoryDetailAnswered(state, answer) {
+  const { sitting, uid } = answer.tag;
+  if (sitting !== state.sitting) return state;
+  const detail = answer.ok
+    ? { run: readModel(recordOf(answer.data).model).run }
+    : { problem: problemText(answer.problem) };
+  return { ...state, history: { ...state.history, details: { ...state.history.details, [uid]: detail } } };
+}

@@ -30,7 +30,7 @@ const switched = (state, on) => [
 
 /** The effects of a new list of Runs on a person who wants to be called. The first list after sign-in calls nobody. */
 export function noticeEffects(before, after) {
-  if (!after.notify.on || before.runs.status !== "ready") return [];
+  if (!after.notify.on || !before.runs.listed) return [];
   const notices = noticesOf(before.runs.items, after.runs.items, after.labels.reason);
   return notices.length === 0 ? [] : [notify(notices)];
 }

@@ -88,10 +88,11 @@ export function SummaryArrived(state, value) {
   return [next, badgeOf(next), ...noticeEffects(state, next), ...asking];
 }
 
-// The stream is fresher than the list that is asked for every few seconds: the counts in the bar follow it.
+// The stream is fresher than the list that is asked for every few seconds: the counts in the bar follow it, and a list
+// that was asked for before takes nothing back.
 function withSummary(runs, summary) {
   const items = runs.items.map((run) => (run.uid === summary.uid ? { ...run, ...summary } : run));
-  return { ...runs, items };
+  return { ...runs, items, fresher: new Map(runs.fresher).set(summary.uid, runs.asked) };
 }
 
 // The Run's status carries what the gateway has booked; it may lag behind the ledger that came with the model.

@@ -3,7 +3,7 @@ import { focus, request } from "../effects.js";
 import { readConfig, readPage } from "../incoming.js";
 import { createLabels } from "../labels.js";
 import { stringOf } from "../safe.js";
-import { emptyForm } from "../state.js";
+import { nobodys } from "../state.js";
 import { historyEffects } from "./history.js";
 import { freshRun } from "./route.js";
 import { badgeOf } from "./run.js";
@@ -23,12 +23,22 @@ export function SessionAnswered(state, answer) {
   };
 }
 
+/** Nothing of whoever sat here is there for the next person, nor is what was asked for them and comes later. */
+const leftBehind = (state) => ({ ...freshRun(), ...nobodys(state.sitting + 1), toast: null });
+
 function signedIn(before, session) {
-  const state = { ...before, session: { status: "in", user: stringOf(session.user), error: "", busy: false } };
+  const user = stringOf(session.user);
+  const state = {
+    ...before,
+    ...(before.person === "" || before.person === user ? {} : leftBehind(before)),
+    session: { status: "in", user, error: "", busy: false },
+    person: user,
+  };
+  const [asking, runs] = LoadRuns(state);
   return [
-    state,
-    request("GET", "/api/config", ConfigAnswered),
-    request("GET", "/api/runs?limit=50", RunsAnswered),
+    asking,
+    request("GET", "/api/config", ConfigAnswered, { tag: { sitting: state.sitting } }),
+    runs,
     ...(state.route.screen === "history" ? historyEffects(state) : []),
   ];
 }
@@ -56,29 +66,50 @@ export const SignOut = (state) => [state, request("DELETE", "/api/session", Sign
 export const SignedOut = (state) => [
   {
     ...state,
-    ...freshRun(),
+    ...leftBehind(state),
     session: { status: "out", user: "", error: "", busy: false },
-    config: null,
-    compose: emptyForm(),
   },
   focus("#token"),
 ];
 
 export function ConfigAnswered(state, answer) {
+  if (answer.tag.sitting !== state.sitting) return state;
   if (!answer.ok) return refusedOr(state, answer, { ...state, toast: toast("bad", problemText(answer.problem)) });
   const config = readConfig(answer.data);
   const compose = state.compose.namespace ? state.compose : { ...state.compose, namespace: config.namespaces[0] ?? "" };
   return { ...state, config, compose, labels: createLabels(config, state.run.model.run) };
 }
 
-export const LoadRuns = (state) =>
-  state.session.status === "in" ? [state, request("GET", "/api/runs?limit=50", RunsAnswered)] : state;
+export function LoadRuns(state) {
+  if (state.session.status !== "in") return state;
+  const asked = state.runs.asked + 1;
+  const tag = { sitting: state.sitting, asked };
+  return [{ ...state, runs: { ...state.runs, asked } }, request("GET", "/api/runs?limit=50", RunsAnswered, { tag })];
+}
 
 export function RunsAnswered(state, answer) {
+  const { sitting, asked } = answer.tag;
+  if (sitting !== state.sitting || asked <= state.runs.taken) return state;
   if (!answer.ok)
     return refusedOr(state, answer, { ...state, runs: { ...state.runs, status: "failed", problem: answer.problem } });
-  const next = { ...state, runs: { status: "ready", ...readPage(answer.data), problem: null } };
+  const next = { ...state, runs: withList(state.runs, readPage(answer.data), asked) };
   return [next, badgeOf(next), ...noticeEffects(state, next)];
+}
+
+/** The list number `asked`; of a Run the stream told of after it was asked for, what is known already is newer. */
+function withList(runs, page, asked) {
+  const known = new Map(runs.items.map((run) => [run.uid, run]));
+  const isOld = (run) => (runs.fresher.get(run.uid) ?? 0) >= asked;
+  return {
+    ...runs,
+    ...page,
+    items: page.items.map((run) => (isOld(run) ? (known.get(run.uid) ?? run) : run)),
+    status: "ready",
+    listed: true,
+    problem: null,
+    taken: asked,
+    fresher: new Map([...runs.fresher].filter(([, last]) => last > asked)),
+  };
 }
 
 export function refusedOr(state, answer, other) {
