@@ -145,6 +145,25 @@ async def test_what_people_do_is_delivered_once_and_called_refused_by_neither(po
         assert said <= {"Delivered", "Consumed"}, "control: a second answer to one question is refused, and it alone"
 
 
+async def test_what_waits_is_listed_alike_by_both(postgres: str, tmp_path: Path) -> None:
+    async with both(postgres, tmp_path, [kit.SAY_HI]) as two:
+        two[0].cluster.add_run()
+        async with two[0].client() as client:
+            for number in range(3):
+                body = {"id": f"q{number}", "role": "coder", "text": "?", "expiresSeconds": 600}
+                assert (await client.put(f"/v1/questions/q{number}", json=body)).status_code == 204
+                approval = asked(approval_id=f"a{number}")
+                assert (await client.put(f"/v1/approvals/a{number}", json=approval)).status_code == 204
+        for served in two:
+            async with served.client(kit.API_TOKEN) as client:
+                found = (await client.get("/internal/v1/awaiting", params={"namespace": "team"})).json()
+                one = (await client.get("/internal/v1/awaiting", params={"run": "run-1", "id": "a1"})).json()
+            assert [each["id"] for each in found["questions"]] == ["q0", "q1", "q2"]
+            assert [each["approvalId"] for each in found["approvals"]] == ["a0", "a1", "a2"]
+            assert [each["approvalId"] for each in one["approvals"]] == ["a1"]
+            assert one["questions"] == []
+
+
 async def test_an_external_call_asked_of_both_is_made_once_and_has_one_outcome(postgres: str, tmp_path: Path) -> None:
     tool, body = "notes__publish", {"callId": "c1", "role": "coder", "arguments": {"text": "hello"}}
     plain = {"effect": "read", "allowedInPrivate": True, "allowedWithoutUserPresent": True}
