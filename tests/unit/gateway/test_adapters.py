@@ -254,12 +254,15 @@ def carried(form: str, ipv4: str) -> str:
 
 
 @pytest.mark.parametrize("address", [*REFUSED, "::1", "::", "fe80::1", "fe80::1%eth0", "ff02::1", "fd00:ec2::254", "x",
-                                     "", "fec0::1", "64:ff9b:1::1", "2001::1"])  # fmt: skip
+                                     "fd00:ec2::23", "fd00:ec2::253", "fd00:42::42", "fd20:ce::254", "169.254.170.2",
+                                     "169.254.170.23", "169.254.169.253", "169.254.42.42", "", "fec0::1",
+                                     "64:ff9b:1::1", "2001::1"])  # fmt: skip
 def test_no_connection_reaches_this_machine_or_metadata(address: str) -> None:
     assert guard.judged(address, FORBIDDEN) is None
 
 
-@pytest.mark.parametrize("address", ["10.0.0.8", "8.8.8.8", "2001:db8::1", "2001:1::1", "fd00::1", "64:ff9c::7f00:1"])
+@pytest.mark.parametrize("address", ["10.0.0.8", "8.8.8.8", "2001:db8::1", "2001:1::1", "fd00::1", "64:ff9c::7f00:1",
+                                     "fd00:ec3::23", "fd00:42::43"])  # fmt: skip
 def test_positive_control_other_addresses_are_reached(address: str) -> None:
     assert guard.judged(address, FORBIDDEN) == address
 
