@@ -32,7 +32,7 @@ from guildhall_gateway.ledger import ELSEWHERE, Claim, Ledger, Replay, Reserved
 from guildhall_gateway.ledger_rows import Outcome, day_of
 from guildhall_gateway.live import BROKEN, CANCELLED, STOPPING, UNUSABLE, LiveCall, Made, Rules, follow
 from guildhall_gateway.prices import TokenCount
-from guildhall_gateway.problems import Refusal, Refused, refusal
+from guildhall_gateway.problems import ELSEWHERE_LOOK_SECONDS, Refusal, Refused, refusal
 from guildhall_gateway.providers.base import Provider, ProviderFailure, ProviderReply, empty_answer, stalled
 from guildhall_gateway.runs import RunView
 
@@ -40,7 +40,6 @@ log = logging.getLogger(__name__)
 
 DELTA_MAX_CHARS: Final = limits.EVENT_TEXT_MAX_BYTES // 4
 ELSEWHERE_WAIT_SECONDS: Final = 20.0  # less than an executor waits for the head of an answer
-ELSEWHERE_LOOK_SECONDS: Final = 0.5
 SETTLE_PAUSES_SECONDS: Final = (0.2, 1.0, 3.0)
 
 

@@ -1,9 +1,12 @@
 """Refusals: an HTTP status and the GatewayError that goes with it. Pure."""
 
 from dataclasses import dataclass
+from typing import Final
 
 from guildhall_contracts.errors import ErrorKind, error_info
 from guildhall_contracts.model_api import GatewayError
+
+ELSEWHERE_LOOK_SECONDS: Final = 0.3  # how often a call that another gateway makes is looked for
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,14 +27,13 @@ from guildhall_gateway.adapters.listing import Offer, model_description
 from guildhall_gateway.adapters.normalise import label_of, result_block, result_text
 from guildhall_gateway.adapters.target import Problem
 from guildhall_gateway.approval_store import ApprovalStore
-from guildhall_gateway.problems import Refusal, Refused, lagging, refusal
+from guildhall_gateway.problems import ELSEWHERE_LOOK_SECONDS, Refusal, Refused, lagging, refusal
 from guildhall_gateway.runs import RunSource, RunView
 from guildhall_gateway.tool_policy import Rights, denied, external_names, permitted
 from guildhall_gateway.tool_store import Before, CallRecord, ToolStore
 
 log = logging.getLogger(__name__)
 
-ELSEWHERE_LOOK_SECONDS: Final = 0.3
 END_PAUSES_SECONDS: Final = (0.2, 1.0, 3.0)
 SLOW: Final = f"another gateway makes it and has no answer after {limits.EXTERNAL_CALL_MAX_SECONDS} seconds"
 RESTARTED: Final = "the gateway was restarted while it was being made"
