@@ -155,7 +155,7 @@ def test_a_job_its_queue_suspends_goes_on_in_another(here: Installation) -> None
 
 def test_a_run_that_filled_its_own_disk_is_not_tried_again(here: Installation) -> None:
     """SQ-05: the kubelet evicts it, and it says why."""
-    run = here.wait_done("hoarder", 90)
+    run = here.wait_done("hoarder", 270)  # the kubelet measures disks when it has the time
     ended = condition(run, "Succeeded")
     assert (ended["status"], ended["reason"]) == ("False", "Evicted")
     assert 'EmptyDir volume "workspace"' in ended["message"]

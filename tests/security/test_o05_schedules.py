@@ -102,7 +102,7 @@ def test_nobody_passes_a_run_off_as_a_schedules(rules: Fence) -> None:
     labelled = run("labelled")
     labelled["metadata"]["labels"] = {"guildhall.dev/schedule": uid}
     assert denied(rules.create(labelled, user=anybody), "guildhall.dev/schedule")
-    assert rules.create(run("plain"), user=anybody).returncode == 0, "control"
+    assert rules.create(run("nobodys"), user=anybody).returncode == 0, "control"
     forged = {"metadata": owned("plain", uid)["metadata"]}
     assert denied(rules.patch("run", "plain", forged, user=anybody), "only the operator makes Runs of a RunSchedule")
     label = {"metadata": {"labels": {"guildhall.dev/schedule": uid}}}

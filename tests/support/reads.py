@@ -2,6 +2,7 @@
 than what is tested. Answers and errors are as `kubectl get -o json` gives them; what this cannot ask, kubectl does.
 """
 
+import atexit
 import functools
 import ssl
 from collections.abc import Sequence
@@ -65,7 +66,9 @@ def _client(kubeconfig: Path, _changed: float) -> httpx.Client:
     cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
     context = ssl.create_default_context(cafile=cluster["certificate-authority"])
     context.load_cert_chain(user["client-certificate"], user["client-key"])
-    return httpx.Client(base_url=cluster["server"], verify=context, timeout=60, trust_env=False)
+    client = httpx.Client(base_url=cluster["server"], verify=context, timeout=60, trust_env=False)
+    atexit.register(client.close)
+    return client
 
 
 def read(kubeconfig: Path, asked: Question) -> Any:
