@@ -103,10 +103,10 @@ def test_nobody_passes_a_run_off_as_a_schedules(rules: Fence) -> None:
     labelled["metadata"]["labels"] = {"guildhall.dev/schedule": uid}
     assert denied(rules.create(labelled, user=anybody), "guildhall.dev/schedule")
     assert rules.create(run("nobodys"), user=anybody).returncode == 0, "control"
-    forged = {"metadata": owned("plain", uid)["metadata"]}
-    assert denied(rules.patch("run", "plain", forged, user=anybody), "only the operator makes Runs of a RunSchedule")
+    forged = {"metadata": owned("nobodys", uid)["metadata"]}
+    assert denied(rules.patch("run", "nobodys", forged, user=anybody), "only the operator makes Runs of a RunSchedule")
     label = {"metadata": {"labels": {"guildhall.dev/schedule": uid}}}
-    assert denied(rules.patch("run", "plain", label, user=anybody), "guildhall.dev/schedule")
+    assert denied(rules.patch("run", "nobodys", label, user=anybody), "guildhall.dev/schedule")
 
     assert rules.create(owned("true", uid), user=rules.account("operator")).returncode == 0, "control"
     assert rules.patch("run", "true", {"spec": {"cancel": True}}, user=anybody).returncode == 0, "a person may stop it"
