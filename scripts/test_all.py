@@ -24,7 +24,7 @@ PYTEST = [".venv/bin/pytest", "-q"]
 COST = """\
 make test runs everything: lint, types, unit, golden, chart, web (Node and Chromium), security, cluster, end-to-end.
 It needs Python 3.11, uv, Go 1.26, Node 20, Chromium; for the cluster Linux, root, 8 GiB of memory, 8 GB of disk.
-On two cores it takes about 50 minutes; the first run builds a Kubernetes before that (about 12 minutes more).
+On two cores it takes about 33 minutes; the first run builds a Kubernetes before that (about 12 minutes more).
 """
 
 
