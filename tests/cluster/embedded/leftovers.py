@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -76,12 +77,17 @@ def _delegate(folder: Path) -> None:
             continue  # one that cannot be delegated is not one the kubelet needs
 
 
+def _inside(root: Path) -> list[Path]:
+    """Every cgroup from the innermost to `root`, as far as it is still there: pods that end take theirs along."""
+    return [Path(path) for path, _, _ in os.walk(root, topdown=False)]
+
+
 def contained() -> set[int]:
     """Ids of the processes in our cgroups: everything that runs in a pod."""
     found: set[int] = set()
-    for root in cgroups():
-        for path in root.rglob("cgroup.procs") if root.exists() else ():
-            found.update(int(pid) for pid in path.read_text().split())
+    for folder in (folder for root in cgroups() for folder in _inside(root)):
+        with contextlib.suppress(OSError):  # gone since it was listed
+            found.update(int(pid) for pid in (folder / "cgroup.procs").read_text().split())
     return found - {os.getpid()}
 
 
@@ -96,8 +102,7 @@ def kill_contained() -> None:
 
 def remove_cgroups() -> None:
     for root in cgroups():
-        folders = sorted((p for p in root.rglob("*") if p.is_dir()), reverse=True) if root.exists() else []
-        for folder in [*folders, root]:
+        for folder in _inside(root):
             _remove_cgroup(folder)
 
 
