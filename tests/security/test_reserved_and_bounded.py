@@ -4,7 +4,6 @@ import copy
 import json
 from collections.abc import Callable
 from functools import cache
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,11 +16,12 @@ from guildhall_operator.manifests.reprint import reprint_job
 from guildhall_operator.run_view import run_view
 from support.chart import config_of, render
 from support.fence import JOB_CONTROLLER, Fence, denied
+from support.injection import FOLDER
 
 pytestmark = pytest.mark.cluster
 
 COLLECTOR = "system:serviceaccount:kube-system:generic-garbage-collector"
-CORPUS = Path("/work/shared/corpora/pod-security")
+CORPUS = FOLDER / "pod-security"
 Change = Callable[[dict[str, Any]], object]
 MakePod = Callable[[str], dict[str, Any]]
 
