@@ -1,29 +1,18 @@
 """`python -m guildhall_fetcher`: what `GUILDHALL_FETCH` asks for, and one strict word about it at the end."""
 
-import os
 import sys
-import time
 import traceback
 from dataclasses import replace
 
 from guildhall_contracts.base import one_line
 from guildhall_contracts.fetch import FetchMessage, FetchRequest
 from guildhall_contracts.limits import FETCH_MESSAGE_MAX_CHARS, TERMINATION_MESSAGE_MAX_BYTES
-from pydantic import ValidationError
 
+from guildhall_fetcher.edges import proxies, request_in, word_of
 from guildhall_fetcher.failure import FetchFailed
 from guildhall_fetcher.fetch import fetched
 from guildhall_fetcher.places import Places, places_from
-from guildhall_fetcher.process import PROXY_VARIABLES, bound_self
-
-
-def _request() -> FetchRequest:
-    try:
-        return FetchRequest.model_validate_json(os.environ.get("GUILDHALL_FETCH", ""), strict=True)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise FetchFailed("internal", f"GUILDHALL_FETCH: {where} {first['msg']}") from error
+from guildhall_fetcher.process import bound_self
 
 
 def encoded(message: FetchMessage) -> str:
@@ -41,11 +30,10 @@ def encoded(message: FetchMessage) -> str:
 def attempt(places: Places) -> FetchMessage:
     """Fetches; every end there is, as a message."""
     try:
-        request = _request()
+        request = request_in("GUILDHALL_FETCH", FetchRequest)
         places = replace(places, attempt=request.attempt)
         bound_self(request.max_bytes, request.memory_bytes)
-        proxies = {name: os.environ[name] for name in PROXY_VARIABLES if os.environ.get(name)}
-        source = fetched(request, places, proxies)
+        source = fetched(request, places, proxies())
     except FetchFailed as failed:
         return FetchMessage(outcome=failed.outcome, message=one_line(failed.message, FETCH_MESSAGE_MAX_CHARS))
     except MemoryError:
@@ -61,13 +49,7 @@ def attempt(places: Places) -> FetchMessage:
 def main() -> int:
     """0: the workspace is there; 1: it is not, and the message says why."""
     places = places_from("python -m guildhall_fetcher", __doc__ or "")
-    began = time.monotonic()
-    message = attempt(places)
-    message = message.model_copy(update={"elapsed_milliseconds": round(1000 * (time.monotonic() - began))})
-    text = encoded(message)
-    places.message.write_text(text, encoding="utf-8")
-    print(text)  # noqa: T201  the pod's log is for people
-    return 0 if message.outcome == "fetched" else 1
+    return 0 if word_of(attempt, places, encoded).outcome == "fetched" else 1
 
 
 if __name__ == "__main__":

@@ -1,37 +1,30 @@
 """`python -m guildhall_fetcher.publisher`: pushes what `GUILDHALL_PUBLISH` names, and says one strict word about it."""
 
-import os
 import sys
-import time
 import traceback
 
 from guildhall_contracts.base import one_line
 from guildhall_contracts.limits import FETCH_MESSAGE_MAX_CHARS
 from guildhall_contracts.publish import PublishMessage, PublishRequest
-from pydantic import ValidationError
 
+from guildhall_fetcher.edges import proxies, request_in, word_of
 from guildhall_fetcher.failure import FetchFailed
 from guildhall_fetcher.places import Places, places_from
-from guildhall_fetcher.process import PROXY_VARIABLES, bound_self
+from guildhall_fetcher.process import bound_self
 from guildhall_fetcher.publish import PublishFailed, published
 
 
-def _request() -> PublishRequest:
-    try:
-        return PublishRequest.model_validate_json(os.environ.get("GUILDHALL_PUBLISH", ""), strict=True)
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise PublishFailed("failed", f"GUILDHALL_PUBLISH: {where} {first['msg']}") from error
+def encoded(message: PublishMessage) -> str:
+    """The message as it is written; every text of it is bounded."""
+    return message.model_dump_json(by_alias=True, exclude_none=True)
 
 
 def attempt(places: Places) -> PublishMessage:
     """Publishes; every end there is, as a message."""
     try:
-        request = _request()
+        request = request_in("GUILDHALL_PUBLISH", PublishRequest)
         bound_self(request.max_bytes, request.memory_bytes)
-        proxies = {name: os.environ[name] for name in PROXY_VARIABLES if os.environ.get(name)}
-        return PublishMessage(outcome="published", commit=published(request, places, proxies))
+        return PublishMessage(outcome="published", commit=published(request, places, proxies()))
     except PublishFailed as failed:
         return PublishMessage(outcome=failed.outcome, message=one_line(failed.message, FETCH_MESSAGE_MAX_CHARS))
     except FetchFailed as failed:
@@ -48,13 +41,7 @@ def attempt(places: Places) -> PublishMessage:
 def main() -> int:
     """0: the branch is there; 1: it is not, and the message says why."""
     places = places_from("python -m guildhall_fetcher.publisher", __doc__ or "")
-    began = time.monotonic()
-    message = attempt(places)
-    message = message.model_copy(update={"elapsed_milliseconds": round(1000 * (time.monotonic() - began))})
-    text = message.model_dump_json(by_alias=True, exclude_none=True)
-    places.message.write_text(text, encoding="utf-8")
-    print(text)  # noqa: T201  the pod's log is for people
-    return 0 if message.outcome == "published" else 1
+    return 0 if word_of(attempt, places, encoded).outcome == "published" else 1
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from guildhall_contracts.conditions import RETRYABLE_REASONS, Reason
 from guildhall_contracts.gate import PatchWord, decode_message
-from guildhall_contracts.limits import ATTEMPTS_MAX_COUNT, DEADLINE_GRACE_SECONDS, FETCH_TIMEOUT_MAX_SECONDS
+from guildhall_contracts.limits import DEADLINE_GRACE_SECONDS, FETCH_TIMEOUT_MAX_SECONDS
 from guildhall_contracts.publish import PublishMessage, branch_of
 from guildhall_contracts.run import Delivery, RunSpec
 from guildhall_contracts.snapshot import PUBLISH_LABEL
@@ -30,7 +30,7 @@ from guildhall_operator.manifests.publish import (
     publish_request,
 )
 from guildhall_operator.outcome import Outcome, died, executor_message, lost, stopped_to_replace, vanished
-from guildhall_operator.records import JobRecord, PodRecord, mapping
+from guildhall_operator.records import JobRecord, PodRecord, mapping, oldest
 from guildhall_operator.stalls import SHOWN_AFTER_SECONDS, stall
 from guildhall_operator.status import Truth, seconds_since
 
@@ -150,14 +150,12 @@ def _make(decision: Decision, spec: RunSpec, delivery: Delivery, number: int) ->
 
 def _number(decision: Decision) -> int:
     """The number of the last publish Job there is; 0 where there is none."""
-    run, jobs = decision.run, decision.observed.jobs
-    there = (each for each in range(1, ATTEMPTS_MAX_COUNT + 1) if names.publish_name(run.name, run.uid, each) in jobs)
-    return max(there, default=0)
+    return names.last_number(names.publish_name, decision.run.name, decision.run.uid, decision.observed.jobs)
 
 
 def _pod(decision: Decision, number: int) -> PodRecord | None:
     mine = [pod for pod in decision.observed.pods if pod.labels.get(PUBLISH_LABEL) == str(number)]
-    return min(mine, key=lambda pod: (pod.created, pod.name), default=None)
+    return oldest(mine)
 
 
 def outcome_of(pod: PodRecord) -> Outcome | PublishMessage | None:

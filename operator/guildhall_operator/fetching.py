@@ -9,7 +9,6 @@ from typing import Final
 from guildhall_contracts.conditions import RETRYABLE_REASONS, Reason
 from guildhall_contracts.fetch import FetchedSource, FetchMessage, FetchOutcome
 from guildhall_contracts.gate import decode_message
-from guildhall_contracts.limits import ATTEMPTS_MAX_COUNT
 from guildhall_contracts.run import RunSpec
 from guildhall_contracts.snapshot import FETCH_LABEL
 
@@ -19,7 +18,7 @@ from guildhall_operator.decision import Decision
 from guildhall_operator.follow import LOST_JOB_SECONDS, end_pod
 from guildhall_operator.manifests.fetch import CONTAINER
 from guildhall_operator.outcome import Outcome, died, lost, stopped_to_replace, vanished
-from guildhall_operator.records import PodRecord, mapping
+from guildhall_operator.records import PodRecord, mapping, oldest
 from guildhall_operator.sources import fetch_verdict, source_text
 from guildhall_operator.stalls import Stall, stall
 from guildhall_operator.start import begin_fetch, next_attempt
@@ -29,14 +28,12 @@ _REASONS: Final[dict[FetchOutcome, Reason]] = {"too_large": "SourceTooLarge", "i
 
 def _number(decision: Decision) -> int:
     """The number of the last fetch Job there is; 0 where there is none."""
-    run, jobs = decision.run, decision.observed.jobs
-    there = (each for each in range(1, ATTEMPTS_MAX_COUNT + 1) if names.fetch_name(run.name, run.uid, each) in jobs)
-    return max(there, default=0)
+    return names.last_number(names.fetch_name, decision.run.name, decision.run.uid, decision.observed.jobs)
 
 
 def _pod(decision: Decision, number: int) -> PodRecord | None:
     mine = [pod for pod in decision.observed.pods if FETCH_LABEL in pod.labels and pod.attempt == number]
-    return min(mine, key=lambda pod: (pod.created, pod.name), default=None)
+    return oldest(mine)
 
 
 def outcome_of(pod: PodRecord) -> Outcome | FetchedSource | None:

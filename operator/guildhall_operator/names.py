@@ -1,8 +1,9 @@
 """Names of everything made for a Run: valid and unique whatever the Run is called."""
 
 import re
+from collections.abc import Callable, Container
 
-from guildhall_contracts.limits import NAME_SLUG_MAX_CHARS
+from guildhall_contracts.limits import ATTEMPTS_MAX_COUNT, NAME_SLUG_MAX_CHARS
 
 
 def slug(run_name: str) -> str:
@@ -26,6 +27,12 @@ def fetch_name(run_name: str, uid: str, number: int) -> str:
 
 def publish_name(run_name: str, uid: str, number: int) -> str:
     return f"{base_name(run_name, uid)}-p{number}"
+
+
+def last_number(name_of: Callable[[str, str, int], str], run_name: str, uid: str, jobs: Container[str]) -> int:
+    """The number of the last Job of a kind that is there; 0 where there is none."""
+    there = (number for number in range(1, ATTEMPTS_MAX_COUNT + 1) if name_of(run_name, uid, number) in jobs)
+    return max(there, default=0)
 
 
 def reprint_name(run_name: str, uid: str, round_number: int) -> str:

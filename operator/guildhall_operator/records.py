@@ -112,11 +112,15 @@ class ClaimRecord:
     deleting: bool = False
 
 
+def oldest(pods: Iterable[PodRecord]) -> PodRecord | None:
+    """The pod that was made first."""
+    return min(pods, key=lambda pod: (pod.created, pod.name), default=None)
+
+
 def first_pod(pods: Iterable[PodRecord], attempt: int) -> PodRecord | None:
     """The run pod of an attempt: the first that was made, whatever came after it."""
     others = {RESEND_LABEL, FETCH_LABEL}
-    mine = (pod for pod in pods if pod.attempt == attempt and not others.intersection(pod.labels))
-    return min(mine, key=lambda pod: (pod.created, pod.name), default=None)
+    return oldest(pod for pod in pods if pod.attempt == attempt and not others.intersection(pod.labels))
 
 
 def _container(raw: Json, *, keep_message: bool) -> ContainerRecord:
