@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +22,7 @@ class NoClusterError(Exception):
 
 
 @dataclass
-class Cluster:
+class Cluster(ABC):
     """Base of the three: the environment that makes kubectl and helm talk to it."""
 
     state: State
@@ -37,7 +38,9 @@ class Cluster:
             return False
         return input("Go on? [y/N] ").strip().lower() in {"y", "yes"}
 
-    def start(self) -> None: ...
+    @abstractmethod
+    def start(self) -> None:
+        """Has the cluster there, made where it has to be."""
 
     def attach(self) -> bool:
         """Whether the cluster is there; then kubectl and helm talk to it. Starts nothing."""
@@ -48,8 +51,9 @@ class Cluster:
         """The line that makes a person's own shell talk to the cluster."""
         return f"export KUBECONFIG={self.environment.get('KUBECONFIG', '~/.kube/config')}"
 
+    @abstractmethod
     def images(self) -> dict[str, str]:
-        raise NotImplementedError
+        """Makes every image one the cluster's nodes can run; name → reference."""
 
     def kubectl(self, *arguments: str, stdin: str | None = None) -> str:
         return run("kubectl", *arguments, environment=self.environment, stdin=stdin)

@@ -10,7 +10,7 @@ from guildhall_operator.config import Config
 from guildhall_operator.manifests.fetch import fetch_job
 from guildhall_operator.run_view import run_view
 from support.chart import config_of, render
-from support.fence import JOB_CONTROLLER, Fence, denied
+from support.fence import JOB_CONTROLLER, Fence, denied, pod_of_job
 
 pytestmark = pytest.mark.cluster
 Change = Callable[[dict[str, Any]], object]
@@ -61,11 +61,7 @@ def test_nobody_borrows_the_label_or_the_account(rules: Fence) -> None:
 
 def test_no_pod_has_both_labels(rules: Fence, job: dict[str, Any]) -> None:
     """Policies add up: it would have git hosts and the gateway at once."""
-    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
-    template = copy.deepcopy(job["spec"]["template"])
-    template["metadata"] |= {"name": "both", "ownerReferences": [owner]}
-    template["spec"]["schedulerName"] = "nobody"
-    pod = {"apiVersion": "v1", "kind": "Pod", **template}
+    pod = pod_of_job(job, "both")
     done = rules.create(pod, user=JOB_CONTROLLER, dry=True)
     assert done.returncode == 0, f"control: {done.stderr}"
     pod["metadata"]["labels"]["guildhall.dev/run"] = pod["metadata"]["labels"]["guildhall.dev/fetch"]

@@ -10,7 +10,7 @@ from guildhall_operator.config import Config
 from guildhall_operator.manifests.publish import publish_job, publish_request
 from guildhall_operator.run_view import run_view
 from support.chart import config_of, render
-from support.fence import JOB_CONTROLLER, QUEUE, Fence, denied
+from support.fence import JOB_CONTROLLER, QUEUE, Fence, denied, pod_of_job
 
 pytestmark = pytest.mark.cluster
 Change = Callable[[dict[str, Any]], object]
@@ -64,11 +64,7 @@ def test_nobody_holds_it_up(rules: Fence, job: dict[str, Any]) -> None:
 
 
 def test_its_pod_is_made_by_the_job_controller_and_opened_by_nobody(rules: Fence, job: dict[str, Any]) -> None:
-    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": "u", "controller": True}
-    template = copy.deepcopy(job["spec"]["template"])
-    template["metadata"] |= {"name": f"{job['metadata']['name']}-abcde", "ownerReferences": [owner]}
-    template["spec"]["schedulerName"] = "nobody"
-    pod = {"apiVersion": "v1", "kind": "Pod", **template}
+    pod = pod_of_job(job, f"{job['metadata']['name']}-abcde")
     done = rules.create(pod, user=JOB_CONTROLLER, dry=True)
     assert done.returncode == 0, f"control: Pod Security and the fence take it: {done.stderr}"
     pod["metadata"]["labels"]["guildhall.dev/run"] = pod["metadata"]["labels"]["guildhall.dev/fetch"]

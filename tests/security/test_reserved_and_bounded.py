@@ -1,6 +1,5 @@
 """What run pods are trusted by cannot be borrowed, and our own operator can make nothing but run pods."""
 
-import copy
 import json
 from collections.abc import Callable
 from functools import cache
@@ -15,7 +14,7 @@ from guildhall_operator.manifests import job as builder
 from guildhall_operator.manifests.reprint import reprint_job
 from guildhall_operator.run_view import run_view
 from support.chart import config_of, render
-from support.fence import JOB_CONTROLLER, Fence, denied
+from support.fence import JOB_CONTROLLER, Fence, denied, pod_of_job
 from support.injection import FOLDER
 
 pytestmark = pytest.mark.cluster
@@ -53,14 +52,10 @@ def run_pod(rules: Fence, stored: dict[str, Any]) -> MakePod:
     job["spec"]["suspend"] = True
     done = rules.create(job, user=rules.account("operator"))
     assert done.returncode == 0, f"control: {done.stderr}"
-    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": job["metadata"]["name"],
-             "uid": json.loads(done.stdout)["metadata"]["uid"], "controller": True}  # fmt: skip
+    uid = json.loads(done.stdout)["metadata"]["uid"]
 
     def make(name: str) -> dict[str, Any]:
-        template = copy.deepcopy(job["spec"]["template"])
-        template["metadata"] |= {"name": name, "ownerReferences": [owner]}
-        template["spec"]["schedulerName"] = "nobody"
-        pod = {"apiVersion": "v1", "kind": "Pod", **template}
+        pod = pod_of_job(job, name, uid)
         made = rules.create(pod, user=JOB_CONTROLLER)
         assert made.returncode == 0, f"control: {made.stderr}"
         return pod

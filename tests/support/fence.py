@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import subprocess
 import time
@@ -118,6 +119,15 @@ def run(name: str | None = None, **spec: Any) -> dict[str, Any]:
         "metadata": {"name": name or f"run-{uuid.uuid4().hex[:8]}"},
         "spec": {key: value for key, value in body.items() if value is not None},
     }
+
+
+def pod_of_job(job: Mapping[str, Any], name: str, uid: str = "u") -> dict[str, Any]:
+    """The pod the Job controller makes of a Job with this uid; nobody schedules it."""
+    owner = {"apiVersion": "batch/v1", "kind": "Job", "name": job["metadata"]["name"], "uid": uid, "controller": True}
+    template = copy.deepcopy(job["spec"]["template"])
+    template["metadata"] |= {"name": name, "ownerReferences": [owner]}
+    template["spec"]["schedulerName"] = "nobody"
+    return {"apiVersion": "v1", "kind": "Pod", **template}
 
 
 def denied(done: subprocess.CompletedProcess[str], *words: str) -> bool:
