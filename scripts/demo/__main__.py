@@ -9,6 +9,7 @@ sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from demo import clusters, console, install, job, remove  # noqa: E402
 from demo.state import State, say  # noqa: E402
+from demo.tools import StepError  # noqa: E402
 
 COST = """\
 Guildhall demo: an agent team repairs a broken Python package inside your Kubernetes, cut off from the network.
@@ -47,7 +48,7 @@ def main() -> int:
     except clusters.NoClusterError as problem:
         say(str(problem))
         return 2
-    except install.StepError as problem:
+    except StepError as problem:
         say(f"demo: {problem}")
         return 1
 

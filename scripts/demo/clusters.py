@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from demo.install import StepError, run
 from demo.state import CACHE, ROOT, State, say
+from demo.tools import StepError, run
 
 KIND_NAME = "guildhall-demo"
 EMBEDDED = ROOT / "tests" / "cluster" / "cluster.py"

@@ -6,13 +6,10 @@ import socket
 import subprocess
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from demo.install import StepError
+from demo.clusters import Cluster
 from demo.state import CACHE, CONTROL, ROOT, RUNS, State, process_start, say
-
-if TYPE_CHECKING:
-    from demo.clusters import Cluster
+from demo.tools import StepError
 
 PORT = 8080
 VIEWER = ROOT / "examples" / "demo" / "viewer.yaml"
@@ -45,7 +42,7 @@ def stop_forward(state: State) -> None:
     state.save()
 
 
-def open_console(cluster: "Cluster", state: State) -> Address:
+def open_console(cluster: Cluster, state: State) -> Address:
     """Starts a recorded port-forward to the api and makes a token for a viewer who may watch and start Runs."""
     stop_forward(state)
     port = free_port()
@@ -73,7 +70,7 @@ def _wait(port: int, log: str) -> None:
     raise StepError(f"the port-forward to the api did not open; see {log}")
 
 
-def say_where(cluster: "Cluster", address: Address, run: str) -> None:
+def say_where(cluster: Cluster, address: Address, run: str) -> None:
     say(f"""
 Watch it in the console (left running; the port-forward is recorded and ends with `make demo-down`):
   {address.url}/#/runs/{RUNS}.{run}

@@ -8,14 +8,12 @@ import tempfile
 import time
 import urllib.request
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from demo.clusters import Cluster
 from demo.console import Address
-from demo.install import StepError, run
 from demo.state import ROOT, RUNS, State, say
-
-if TYPE_CHECKING:
-    from demo.clusters import Cluster
+from demo.tools import StepError, run
 
 DEMO = ROOT / "examples" / "demo"
 WORKSPACE = [sys.executable, str(DEMO / "workspace.py")]
@@ -36,7 +34,7 @@ def config_map() -> dict[str, Any]:
     }
 
 
-def start(cluster: "Cluster", state: State) -> str:
+def start(cluster: Cluster, state: State) -> str:
     """Applies the Guild, the workspace and a fresh Run; returns the Run's name."""
     say("\nThe Run:")
     state.save()
@@ -49,7 +47,7 @@ def start(cluster: "Cluster", state: State) -> str:
     return name
 
 
-def follow(cluster: "Cluster", name: str, seconds: int = 300) -> bool:
+def follow(cluster: Cluster, name: str, seconds: int = 300) -> bool:
     """Prints each change of phase until the Run ends; whether it succeeded."""
     said, end = "", time.monotonic() + seconds
     while time.monotonic() < end:
@@ -75,7 +73,7 @@ def _why(status: dict[str, Any]) -> str:
     return f"  {done.get('reason', '?')}: {done.get('message', '')}"
 
 
-def prove(cluster: "Cluster", name: str, address: Address) -> bool:
+def prove(cluster: Cluster, name: str, address: Address) -> bool:
     """Fetches the patch from the api and checks it with nothing of Guildhall's: source, fault, patch, test-suite."""
     changes = _get(address, f"/api/runs/{RUNS}.{name}/changes")
     patch = changes.get("patch")

@@ -6,8 +6,8 @@ import sys
 
 from demo.clusters import EMBEDDED, KIND_NAME, Cluster, Context, Embedded, Kind
 from demo.console import stop_forward
-from demo.install import StepError, run
 from demo.state import CONTROL, FILE, RELEASE, ROOT, RUNS, State, say
+from demo.tools import StepError, run
 
 
 def _cluster(state: State) -> Cluster | None:

@@ -1,5 +1,5 @@
 // Fixture frames of runs that end or go otherwise: failed, asking, wanting approval, very long.
-import { goodRun, T0 } from "./frames.js";
+import { goodRun, T0 } from "./good-run.js";
 
 /** A run that fails before its end: the provider is gone. */
 export function failedRun(uid) {
@@ -34,51 +34,39 @@ export function failedRun(uid) {
 
 const head = ({ v, run, attempt }) => ({ v, run, attempt });
 
-/** A run that waits for a person. */
-export function askingRun(uid) {
+/** A run whose last event, of `type`, has a person to wait for. `fields` are given the time it is told at, in ms. */
+function waiting(uid, type, fields) {
   const events = goodRun(uid).slice(0, 22);
   const last = events[events.length - 1];
-  events.push({
-    ...head(last),
-    seq: last.seq + 1,
-    ts: new Date(Date.parse(last.ts) + 700).toISOString(),
-    type: "question.asked",
-    op: `o${last.seq + 1}`,
-    parent: "o1",
+  const ms = Date.parse(last.ts) + 700;
+  const place = { op: `o${last.seq + 1}`, parent: "o1", destination: "human" };
+  events.push({ ...head(last), seq: last.seq + 1, ts: new Date(ms).toISOString(), type, ...place, ...fields(ms) });
+  return events;
+}
+
+/** A run that asks a person. */
+export const askingRun = (uid) =>
+  waiting(uid, "question.asked", () => ({
     role: "planner",
     source: "role:planner",
-    destination: "human",
     title: "May I change the public signature?",
     questionId: "q1",
     text: "May I add a parameter `strict` to `slug()`? It changes the *public* signature.",
     context: "Two callers outside the package use it.",
     options: ["Yes", "No"],
-  });
-  return events;
-}
+  }));
 
-/** A run that waits for an approval. */
-export function approvingRun(uid) {
-  const events = goodRun(uid).slice(0, 22);
-  const last = events[events.length - 1];
-  events.push({
-    ...head(last),
-    seq: last.seq + 1,
-    ts: new Date(Date.parse(last.ts) + 700).toISOString(),
-    type: "approval.requested",
-    op: `o${last.seq + 1}`,
-    parent: "o1",
+/** A run that wants an approval. */
+export const approvingRun = (uid) =>
+  waiting(uid, "approval.requested", (ms) => ({
     role: "reviewer",
     source: "role:reviewer",
-    destination: "human",
     title: "Deploy service",
     approvalId: "a1",
     tool: "deploy_service",
     argumentsHash: "c0ffee".repeat(10) + "c0ff",
-    expiresAt: new Date(Date.parse(last.ts) + 600000).toISOString(),
-  });
-  return events;
-}
+    expiresAt: new Date(ms + 600_000).toISOString(),
+  }));
 
 /** `count` events of one long run, for windows and budgets. */
 export function longRun(count, uid) {

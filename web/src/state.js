@@ -79,6 +79,22 @@ export const noRun = () => ({
   resultSeen: false,
 });
 
+/** What is kept of the watched Run, when another is chosen. */
+export const freshRun = () => ({
+  run: noRun(),
+  ops: new Map(),
+  changes: { status: "idle", view: null, problem: null, sha: "" },
+  asks: noAsks(),
+  sent: [],
+  inquiries: [],
+  modal: null,
+  planOpen: false,
+  events: noEvents(),
+  timeline: { to: null },
+  list: { top: 0, height: 240, follow: true, seen: 0 },
+  stage: { tooltip: null, token: 0, pinned: null },
+});
+
 export const emptyForm = () => ({
   namespace: "",
   guild: "",

@@ -12,6 +12,7 @@ sys.path.insert(0, str(ROOT / "scripts"))
 
 from demo import clusters, console, install, remove  # noqa: E402
 from demo.state import State  # noqa: E402
+from demo.tools import StepError  # noqa: E402
 
 
 class Recorded:
@@ -102,7 +103,7 @@ def test_what_is_in_a_cluster_that_is_down_is_not_forgotten(
     monkeypatch: pytest.MonkeyPatch, state: State, demo: State, tmp_path: Path
 ) -> None:
     ground = Ground(monkeypatch, tmp_path, up=False)
-    with pytest.raises(install.StepError, match=r"cluster\.py up"):
+    with pytest.raises(StepError, match=r"cluster\.py up"):
         remove.everything(demo)
     assert ground.told == ["status"]
 

@@ -2,7 +2,7 @@
 import { runPath } from "../api.js";
 import { copy, focus, later, request } from "../effects.js";
 import { ShowEnd } from "./ending.js";
-import { problemText, refusedOr, toast } from "./session.js";
+import { problemText, refusedOr, toast } from "./problems.js";
 
 export const OpenModal = (state, modal) => [
   { ...state, modal: { message: "", busy: false, error: "", ...modal }, stage: { ...state.stage, tooltip: null } },

@@ -2,7 +2,7 @@
 import { runPath } from "../api.js";
 import { download, later, request } from "../effects.js";
 import { readChanges } from "../incoming.js";
-import { refusedOr } from "./session.js";
+import { refusedOr } from "./problems.js";
 
 export function changesEffects(state) {
   const sha = state.run.model.run.patchSHA256 ?? "none";

@@ -4,7 +4,7 @@ import { focus, request } from "../effects.js";
 import { listOf, numberOr, recordOf, stringOf } from "../safe.js";
 import { emptyForm } from "../state.js";
 import { Go } from "./route.js";
-import { refusedOr } from "./session.js";
+import { refusedOr } from "./problems.js";
 
 export const SetField = (state, { field, value }) => ({
   ...state,

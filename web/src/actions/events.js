@@ -4,7 +4,7 @@ import { request } from "../effects.js";
 import { placed, seqAt } from "../derive/event-rows.js";
 import { cut, listOf, recordOf } from "../safe.js";
 import { shownModel } from "../state.js";
-import { problemText, refusedOr, toast } from "./session.js";
+import { problemText, refusedOr, toast } from "./problems.js";
 
 export const EVENT_ROW_PX = 28;
 export const PAGE_EVENTS = 100;

@@ -3,7 +3,7 @@ import { runPath } from "../api.js";
 import { request } from "../effects.js";
 import { readModel, readPage } from "../incoming.js";
 import { recordOf } from "../safe.js";
-import { problemText, refusedOr } from "./session.js";
+import { problemText, refusedOr } from "./problems.js";
 
 const tagOf = (state, cursor) => ({ sitting: state.sitting, q: state.route.q, cursor });
 

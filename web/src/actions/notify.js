@@ -1,7 +1,7 @@
 // Being called back by the system's notifications: off until a person switches it on here, and off again at a click.
 import { noticesOf } from "../derive/notices.js";
 import { askToNotify, keepNotify, notify } from "../notify.js";
-import { toast } from "./session.js";
+import { toast } from "./problems.js";
 
 const REFUSED = "The browser shows no notifications for this page. Allow them in its settings for this site.";
 

@@ -9,7 +9,7 @@ import { stringOf } from "../safe.js";
 import { isOver } from "../state.js";
 import { OpenModal } from "./acts.js";
 import { ShowEnd } from "./ending.js";
-import { problemText, refusedOr } from "./session.js";
+import { problemText, refusedOr } from "./problems.js";
 
 const ASK_AGAIN_MS = 500;
 const ASK_WHILE_UNCLEAR_MS = 3000;

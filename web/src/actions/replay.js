@@ -1,9 +1,7 @@
 // Replay: the run as it was after any of its events.
 import { loadAllEvents, modelAt } from "../effects.js";
-import { numberOr } from "../safe.js";
-import { opEffects } from "./inspect.js";
-import { Go } from "./route.js";
-import { problemText, toast } from "./session.js";
+import { opEffects } from "./operations.js";
+import { problemText, toast } from "./problems.js";
 
 export function replayed(state, effects) {
   if (state.route.at === null)
@@ -31,9 +29,3 @@ export function ReplayLoaded(state, { events, problem, complete, runId }) {
   const model = modelAt(events, state.route.at);
   return { ...state, run: { ...state.run, replay: { events, complete, model } } };
 }
-
-export const SeekTo = (state, at) => {
-  const last = state.run.model.run.lastSeq;
-  const wanted = numberOr(Number(at)) ?? last;
-  return Go(state, { at: wanted >= last ? null : Math.max(1, Math.floor(wanted)) });
-};

@@ -1,11 +1,11 @@
 // Where we are: the address is the state, so every change of place passes here.
 import { later, writeHash } from "../effects.js";
 import { formatRoute, parseRoute } from "../router.js";
-import { noAsks, noEvents, noRun } from "../state.js";
+import { freshRun } from "../state.js";
 import { changesEffects } from "./changes.js";
 import { LoadEventPages } from "./events.js";
 import { historyEffects } from "./history.js";
-import { opEffects } from "./inspect.js";
+import { opEffects } from "./operations.js";
 import { replayed } from "./replay.js";
 
 /** Changes parts of the route and writes the address. Selections replace the entry, moves to another place add one. */
@@ -37,18 +37,3 @@ function arrived(state, wanted, ...effects) {
   if (route.at !== before.at) return replayed(next, effects);
   return [next, ...effects, ...opEffects(next)];
 }
-
-export const freshRun = () => ({
-  run: noRun(),
-  ops: new Map(),
-  changes: { status: "idle", view: null, problem: null, sha: "" },
-  asks: noAsks(),
-  sent: [],
-  inquiries: [],
-  modal: null,
-  planOpen: false,
-  events: noEvents(),
-  timeline: { to: null },
-  list: { top: 0, height: 240, follow: true, seen: 0 },
-  stage: { tooltip: null, token: 0, pinned: null },
-});

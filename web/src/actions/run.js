@@ -1,20 +1,20 @@
 // The run being watched: its model, its events as they come, its ledger.
 import { runPath } from "../api.js";
-import { later, request, setBadge } from "../effects.js";
+import { later, request } from "../effects.js";
 import { fold } from "../fold.js";
 import { readDetail, readLedger, readModel, readSummary } from "../incoming.js";
 import { createLabels } from "../labels.js";
 import { modelFromWire } from "../model.js";
-import { recordOf, stringOf } from "../safe.js";
-import { needingHelp } from "../state.js";
+import { recordOf } from "../safe.js";
+import { badgeOf } from "./badge.js";
 import { changesEffects } from "./changes.js";
 import { ending } from "./ending.js";
 import { noticeEffects } from "./notify.js";
 import { LoadEventPages, PAGE_EVENTS, rowsWith } from "./events.js";
-import { opEffects } from "./inspect.js";
+import { opEffects } from "./operations.js";
 import { LoadAsks, peopleHeard } from "./people.js";
 import { StartReplay } from "./replay.js";
-import { SessionAnswered, refusedOr } from "./session.js";
+import { refusedOr, sessionOver } from "./problems.js";
 import { followEffects } from "./steps.js";
 
 export function FlowArrived(state, data) {
@@ -108,15 +108,5 @@ export const DetailAnswered = (state, answer) =>
 
 export function ConnectionChanged(state, connection) {
   const next = { ...state, run: { ...state.run, connection } };
-  return connection.problem?.status === 401
-    ? SessionAnswered(next, { ok: false, status: 401, problem: connection.problem })
-    : next;
-}
-
-export function badgeOf(state) {
-  const help = needingHelp(state);
-  const label = state.run.summary?.label || "";
-  const failed = state.run.summary?.phase === "Failed";
-  const title = [help > 0 ? `(${help})` : "", label, "Guildhall"].filter(Boolean).join(" · ").replace(") · ", ") ");
-  return setBadge(stringOf(title).slice(0, 200), help > 0 || failed);
+  return connection.problem?.status === 401 ? sessionOver(next) : next;
 }

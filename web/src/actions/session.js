@@ -3,20 +3,17 @@ import { focus, request } from "../effects.js";
 import { readConfig, readPage } from "../incoming.js";
 import { createLabels } from "../labels.js";
 import { stringOf } from "../safe.js";
-import { nobodys } from "../state.js";
+import { freshRun, nobodys } from "../state.js";
+import { badgeOf } from "./badge.js";
 import { historyEffects } from "./history.js";
-import { freshRun } from "./route.js";
-import { badgeOf } from "./run.js";
 import { noticeEffects } from "./notify.js";
+import { problemText, refusedOr, sessionOver, toast } from "./problems.js";
 
 export const Start = (state) => [state, request("GET", "/api/session", SessionAnswered)];
 
 export function SessionAnswered(state, answer) {
   if (answer.ok) return signedIn(state, answer.data);
-  if (answer.status === 401) {
-    const again = state.session.status === "in" ? "The session is over. Sign in again to go on." : "";
-    return [{ ...state, session: { status: "out", user: "", error: again, busy: false } }, focus("#token")];
-  }
+  if (answer.status === 401) return sessionOver(state);
   return {
     ...state,
     session: { ...state.session, status: "unreachable", error: problemText(answer.problem), busy: false },
@@ -111,11 +108,3 @@ function withList(runs, page, asked) {
     fresher: new Map([...runs.fresher].filter(([, last]) => last > asked)),
   };
 }
-
-export function refusedOr(state, answer, other) {
-  return answer.status === 401 ? SessionAnswered(state, answer) : other;
-}
-
-export const problemText = (problem) =>
-  [problem?.title, problem?.detail].filter(Boolean).map(stringOf).join(". ") || "Something failed.";
-export const toast = (tone, text) => ({ tone, text });

@@ -1,6 +1,7 @@
-// The list of steps: scrolling, following, filtering, stepping.
+// The list of steps: scrolling, following, filtering, stepping, and seeking in time.
 import { activityRows, parseFilter } from "../derive/activity.js";
 import { scrollTo } from "../effects.js";
+import { numberOr } from "../safe.js";
 import { shownModel } from "../state.js";
 import { Go } from "./route.js";
 
@@ -79,3 +80,10 @@ export const MoveTimeline = (state, to) => {
 };
 
 export const StageScrolled = (state, { top, height }) => ({ ...state, stageScroll: { top, height } });
+
+/** Shows the run as it was after event `at`; at the newest, live again. */
+export const SeekTo = (state, at) => {
+  const last = state.run.model.run.lastSeq;
+  const wanted = numberOr(Number(at)) ?? last;
+  return Go(state, { at: wanted >= last ? null : Math.max(1, Math.floor(wanted)) });
+};
