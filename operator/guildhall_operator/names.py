@@ -53,3 +53,8 @@ def workspace_name(run_name: str, uid: str) -> str:
 
 def baseline_name(run_name: str, uid: str) -> str:
     return f"{base_name(run_name, uid)}-baseline"
+
+
+def claim_names(run_name: str, uid: str) -> tuple[str, ...]:
+    """Every claim that may be made for a Run."""
+    return tuple(name(run_name, uid) for name in (journal_name, workspace_name, baseline_name))

@@ -61,7 +61,7 @@ def observe(world: World, run: RunView, monotonic: float) -> Observed:
             waits=world.waits.ages(run.uid, monotonic),
             create_problem=store.create_problem(run.uid, monotonic),
         )
-    about = [pod.uid for pod in pods] + [job.uid for job in jobs.values()]
+    about = [*(pod.uid for pod in pods), *(job.uid for job in jobs.values()), *store.unbound_claims(run)]
     return Observed(
         config=config,
         guild=store.guild_of(run),

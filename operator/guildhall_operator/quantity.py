@@ -11,13 +11,15 @@ _SUFFIXES: Final = {
     "M": Fraction(10**6),
     "G": Fraction(10**9),
     "T": Fraction(10**12),
+    "P": Fraction(10**15),
     "Ki": Fraction(2**10),
     "Mi": Fraction(2**20),
     "Gi": Fraction(2**30),
     "Ti": Fraction(2**40),
+    "Pi": Fraction(2**50),
 }
 MIB: Final = 2**20
-_QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti)?")
+_QUANTITY: Final = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
 
 
 def amount(quantity: str) -> Fraction:
@@ -31,6 +33,14 @@ def amount(quantity: str) -> Fraction:
 def smaller(one: str, other: str) -> str:
     """The lesser of two quantities, as it was written."""
     return one if amount(one) <= amount(other) else other
+
+
+def larger(wanted: str, least: str) -> str:
+    """The greater of two quantities, as it was written; `wanted` where `least` is none that is known here."""
+    try:
+        return wanted if amount(wanted) >= amount(least) else least
+    except ValueError:
+        return wanted
 
 
 def share_mib(quantity: str, parts: int, at_most_mib: int) -> str:

@@ -11,7 +11,13 @@ from guildhall_contracts import limits
 from guildhall_contracts.snapshot import ATTEMPT_LABEL, FETCH_LABEL, RESEND_LABEL, RUN_LABEL
 
 MESSAGE_CONTAINERS: Final = frozenset({"prepare", "fetch", "publish", "executor"})
-KEPT_EVENT_REASONS: Final = frozenset({"FailedCreate", "FailedMount", "FailedAttachVolume"})
+CLAIM_EVENT: Final = "ProvisioningFailed"  # said by a storage driver, of a claim
+KEPT_EVENT_REASONS: Final = {
+    "FailedCreate": ("Pod", "Job"),
+    "FailedMount": ("Pod", "Job"),
+    "FailedAttachVolume": ("Pod", "Job"),
+    CLAIM_EVENT: ("PersistentVolumeClaim",),
+}
 
 Json = Mapping[str, Any]
 
@@ -98,18 +104,23 @@ class EventRecord:
     about: str  # uid
     reason: str
     message: str
+    name: str = ""  # of the object
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimRecord:
-    """A PersistentVolumeClaim."""
+    """A PersistentVolumeClaim. `size`: a quantity, what its volume holds or, before there is one, what it asks for."""
 
     name: str
     namespace: str
+    uid: str = ""
     run: str = ""
     read_only: bool = False
     group_consent: bool = False
     deleting: bool = False
+    bound: bool = False
+    storage_class: str = ""
+    size: str = ""
 
 
 def oldest(pods: Iterable[PodRecord]) -> PodRecord | None:
@@ -223,22 +234,27 @@ def event_record(raw: Json) -> EventRecord | None:
     """The record of a Warning that explains why a pod cannot start; None for any other Event."""
     about = mapping(raw.get("involvedObject"))
     reason = text(raw.get("reason"), 80)
-    if raw.get("type") != "Warning" or reason not in KEPT_EVENT_REASONS or about.get("kind") not in {"Pod", "Job"}:
+    if raw.get("type") != "Warning" or about.get("kind") not in KEPT_EVENT_REASONS.get(reason, ()):
         return None
-    return EventRecord(about=text(about.get("uid"), 64), reason=reason, message=text(raw.get("message"), 1_000))
+    message, name = text(raw.get("message"), 1_000), text(about.get("name"), 253)
+    return EventRecord(about=text(about.get("uid"), 64), reason=reason, message=message, name=name)
 
 
 CONSENT_ANNOTATION: Final = "guildhall.dev/fs-group"
 
 
 def claim_record(raw: Json) -> ClaimRecord:
-    meta, spec = mapping(raw.get("metadata")), mapping(raw.get("spec"))
-    modes = spec.get("accessModes")
+    meta, spec, status = mapping(raw.get("metadata")), mapping(raw.get("spec")), mapping(raw.get("status"))
+    asked = mapping(mapping(spec.get("resources")).get("requests"))
     return ClaimRecord(
         name=text(meta.get("name"), 253),
         namespace=text(meta.get("namespace"), 63),
+        uid=text(meta.get("uid"), 64),
         run=labels_of(raw).get(RUN_LABEL, ""),
-        read_only=modes == ["ReadOnlyMany"],
+        read_only=spec.get("accessModes") == ["ReadOnlyMany"],
         group_consent=mapping(meta.get("annotations")).get(CONSENT_ANNOTATION) == "allow",
         deleting=bool(meta.get("deletionTimestamp")),
+        bound=status.get("phase") == "Bound",
+        storage_class=text(spec.get("storageClassName"), 253),
+        size=text(mapping(status.get("capacity")).get("storage"), 64) or text(asked.get("storage"), 64),
     )

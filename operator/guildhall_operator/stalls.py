@@ -8,7 +8,7 @@ from guildhall_contracts.conditions import Reason
 
 from guildhall_operator.config import Waits
 from guildhall_operator.missing import made_for, missing
-from guildhall_operator.records import ContainerRecord, EventRecord, JobRecord, PodRecord
+from guildhall_operator.records import CLAIM_EVENT, ContainerRecord, EventRecord, JobRecord, PodRecord
 
 _PULL: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable"})
 _PULL_NEVER: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
@@ -81,7 +81,22 @@ def _without_pod(job: JobRecord, events: Iterable[EventRecord], waits: Waits) ->
     return _refused(events, waits)
 
 
-def _without_node(pod: PodRecord, waits: Waits) -> Stall:
+def _no_volume(events: Mapping[str, tuple[EventRecord, ...]], waits: Waits) -> Stall | None:
+    """A storage driver makes no volume for a claim of the Run. It may yet, so it has the time of a pod without node."""
+    said = (event for found in events.values() for event in found if event.reason == CLAIM_EVENT)
+    failed = next(said, None)
+    if failed is None:
+        return None
+    theirs = "ask the platform team to mend the storage class (chart value storage.class)"
+    workspace = failed.name.endswith("-workspace")
+    remedy = f"name another class, size or template in a new Run (spec.workspace), or {theirs}" if workspace else theirs
+    what = f"no volume is made for claim '{failed.name}': {failed.message}; {remedy}"
+    return Stall("MountFailed", what, waits.unschedulable_seconds)
+
+
+def _without_node(pod: PodRecord, waits: Waits) -> Stall | None:
+    if not pod.unschedulable:
+        return None
     if missing(pod.unschedulable, pod.namespace, pod.run):
         return _mount(pod.unschedulable, pod, waits)
     return Stall("Unschedulable", pod.unschedulable, waits.unschedulable_seconds, queued=True)
@@ -93,8 +108,8 @@ def stall(
     """What the attempt waits for now; None where it gets on, or has begun."""
     if pod is None:
         return _without_pod(job, events.get(job.uid, ()), waits) if job is not None else None
-    if pod.unschedulable and not pod.node:
-        return _without_node(pod, waits)
+    if not pod.node and (found := _no_volume(events, waits) or _without_node(pod, waits)):
+        return found
     for name in ("fetch", "publish", "prepare", "workshop", "executor"):
         found = _waiting(name, pod, waits)
         if found is not None:

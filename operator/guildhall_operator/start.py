@@ -66,7 +66,9 @@ def first_attempt(decision: Decision, spec: RunSpec, guild: GuildSpec) -> None:
         snapshot = run_snapshot(run, spec, guild, config, list(decision.observed.targets))
         decision.create.append(snapshot_config_map(run, snapshot))
     decision.create.append(journal_claim(run, config))
-    claims = (workspace_claim(run, spec, config), baseline_claim(run, spec, config))
+    template = spec.workspace.template.claim if spec.workspace and spec.workspace.template else ""
+    workspace = workspace_claim(run, spec, config, decision.observed.claims.get(template))
+    claims = (workspace, baseline_claim(run, spec, config))
     decision.create.extend(claim for claim in claims if claim is not None)
     if spec.workspace is not None and spec.workspace.git is not None and not decision.draft.fields.get("source"):
         begin_fetch(decision, spec, 1)

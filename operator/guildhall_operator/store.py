@@ -12,6 +12,7 @@ from typing import Any
 from guildhall_contracts.limits import WARNINGS_KEPT_MAX_COUNT
 
 from guildhall_operator.missing import SUMMARY
+from guildhall_operator.names import claim_names
 from guildhall_operator.records import (
     ClaimRecord,
     EventRecord,
@@ -146,15 +147,26 @@ class Store(Runs):
 
     def put_claim(self, raw: Json) -> set[RunKey]:
         record = claim_record(raw)
-        if self._claims[record.namespace].get(record.name) == record:
-            return set()
+        known = self._claims[record.namespace].get(record.name)
         self._claims[record.namespace][record.name] = record
-        return self._keys(record.run)
+        if record.run and record.uid:
+            self._owner[record.uid] = record.run
+        same = known is not None and (known.uid, known.deleting) == (record.uid, record.deleting)
+        return set() if same else self._keys(record.run)  # of its volume, the pod that waits for it tells
 
     def drop_claim(self, raw: Json) -> set[RunKey]:
         namespace, name = name_of(raw)
         record = self._claims[namespace].pop(name, None)
-        return self._keys(record.run) if record else set()
+        if record is None:
+            return set()
+        self._owner.pop(record.uid, None)
+        self._events.pop(record.uid, None)
+        return self._keys(record.run)
+
+    def unbound_claims(self, run: RunView) -> list[str]:
+        """The uids of claims made for a Run that have no volume yet."""
+        found = (self._claims[run.namespace].get(name) for name in claim_names(run.name, run.uid))
+        return [claim.uid for claim in found if claim is not None and claim.run == run.uid and not claim.bound]
 
     def claim_deleting(self, namespace: str, name: str) -> None:
         record = self._claims[namespace].get(name)

@@ -13,7 +13,8 @@ from guildhall_contracts.snapshot import SNAPSHOT_FILE
 from guildhall_operator import names
 from guildhall_operator.config import Config
 from guildhall_operator.manifests.owner import metadata
-from guildhall_operator.quantity import amount, share_mib
+from guildhall_operator.quantity import amount, larger, share_mib
+from guildhall_operator.records import ClaimRecord
 from guildhall_operator.run_view import RunView
 
 TOKEN_AUDIENCE: Final = "guildhall-gateway"  # noqa: S105  an audience, not a token
@@ -58,16 +59,25 @@ def journal_claim(run: RunView, config: Config) -> dict[str, Any]:
     return _claim(run, name, config.storage.journal_size, config.storage.class_)
 
 
-def workspace_claim(run: RunView, spec: RunSpec, config: Config) -> dict[str, Any] | None:
+def workspace_claim(
+    run: RunView, spec: RunSpec, config: Config, template: ClaimRecord | None = None
+) -> dict[str, Any] | None:
     """The workspace's own claim, a clone of the template's where there is one; None where none is made."""
     if not has_own_claim(spec) or spec.workspace is None:
         return None
     storage = spec.workspace.storage or Storage()
     name = names.workspace_name(run.name, run.uid)
-    size = _with_baseline(storage.size) if is_fetched(spec) else storage.size
-    claim = _claim(run, name, size, storage.class_ or config.storage.class_)
     if spec.workspace.template is not None:
-        claim["spec"]["dataSource"] = {"kind": "PersistentVolumeClaim", "name": spec.workspace.template.claim}
+        return _clone(run, name, storage, config, template or ClaimRecord(spec.workspace.template.claim, run.namespace))
+    size = _with_baseline(storage.size) if is_fetched(spec) else storage.size
+    return _claim(run, name, size, storage.class_ or config.storage.class_)
+
+
+def _clone(run: RunView, name: str, storage: Storage, config: Config, template: ClaimRecord) -> dict[str, Any]:
+    """A driver clones its own volumes only, and none into a smaller one: class and least size are the template's."""
+    storage_class = storage.class_ or template.storage_class or config.storage.class_
+    claim = _claim(run, name, larger(storage.size, template.size), storage_class)
+    claim["spec"]["dataSource"] = {"kind": "PersistentVolumeClaim", "name": template.name}
     return claim
 
 

@@ -156,6 +156,38 @@ def test_a_claim_that_does_not_exist_ends_the_run_with_its_name(workspace: dict[
     assert "'repo'" in kit.condition(over, "Succeeded")["message"]
 
 
+REPO = kit.claim_record(
+    {
+        "metadata": {"name": "repo"},
+        "spec": {"storageClassName": "cloning", "resources": {"requests": {"storage": "8Gi"}}},
+        "status": {"capacity": {"storage": "10Gi"}},
+    }
+)
+
+
+@pytest.mark.parametrize(
+    ("storage", "expected"),
+    [
+        (None, ("cloning", "10Gi")),
+        ({"size": "2Gi"}, ("cloning", "10Gi")),
+        ({"size": "20Gi"}, ("cloning", "20Gi")),
+        ({"class": "fast", "size": "1Gi"}, ("fast", "10Gi")),
+    ],
+)
+def test_a_clone_is_of_its_templates_class_and_no_smaller(
+    storage: dict[str, Any] | None, expected: tuple[str, str]
+) -> None:
+    """No driver clones the volume of another, or into a smaller one."""
+    workspace = {"template": {"claim": "repo"}, **({"storage": storage} if storage else {})}
+    slow = kit.config(storage={"class": "slow"})
+    done = plan(kit.run({"workspace": workspace}), kit.world(config=slow, claims={"repo": REPO}), kit.START)
+    claims = {made["metadata"]["name"].rpartition("-")[2]: made["spec"] for made in done.create[1:-1]}
+    clone = claims["workspace"]
+    assert (clone["storageClassName"], clone["resources"]["requests"]["storage"]) == expected
+    assert clone["dataSource"] == {"kind": "PersistentVolumeClaim", "name": "repo"}
+    assert claims["baseline"]["storageClassName"] == claims["journal"]["storageClassName"] == "slow"
+
+
 def test_one_run_at_a_time_on_a_claim() -> None:
     view = kit.run(CLAIM)
     claims = kit.claims_for(view)

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from guildhall_operator.actions import EndPod, Plan
 from guildhall_operator.plan import plan
-from guildhall_operator.records import ContainerRecord, PodRecord
+from guildhall_operator.records import ContainerRecord, EventRecord, PodRecord
 from unit.operator import kit
 
 END = EndPod(kit.NAMESPACE, "fix-pod")
@@ -188,7 +188,11 @@ def test_the_duration_is_that_of_the_executor() -> None:
     assert (done.status or {})["completionTime"] == kit.stamp(kit.at(28))
 
 
+UNBOUND = "0/1 nodes are available: pod has unbound immediate PersistentVolumeClaims"
+NO_CLONE = {"events": kit.warning("claim-uid", "ProvisioningFailed", "the driver clones nothing")}
 STALLS: list[tuple[str, PodRecord, dict[str, Any], str, float]] = [
+    ("no volume", kit.starting(node="", unschedulable=UNBOUND), NO_CLONE, "MountFailed", 600),
+    ("no volume, binding waits", kit.starting(node=""), NO_CLONE, "MountFailed", 600),
     ("no node", kit.starting(node="", unschedulable="0/1 nodes: cpu"), {}, "Unschedulable", 600),
     (
         "volume",
@@ -235,6 +239,20 @@ def test_what_keeps_a_pod_from_starting_is_shown_and_ends_in_time(
     assert (first.status or {})["phase"] == ("Queued" if reason == "Unschedulable" else "Preparing")
     last = look(pod, seconds=limit + 10, waits={f"stall/{reason}": float(limit), "prepared": 2.0}, **world)
     assert kit.verdict(last) == ("False", reason)
+
+
+@pytest.mark.parametrize(
+    ("claim", "words"), [("fix-workspace", "spec.workspace"), ("fix-journal", "chart value storage.class")]
+)
+def test_a_volume_that_is_not_made_is_told_in_the_drivers_words_and_whose_it_is(claim: str, words: str) -> None:
+    said = EventRecord("claim-uid", "ProvisioningFailed", "the driver clones nothing", claim)
+    events, waits = {"claim-uid": (said,)}, {"shown/MountFailed": 2.0}
+    told = kit.condition(look(kit.starting(node=""), events=events, waits=waits), "Running")
+    assert claim in told["message"]
+    assert "the driver clones nothing" in told["message"]
+    assert words in told["message"]
+    placed = look(kit.starting(), events=events, waits=waits)
+    assert kit.condition(placed, "Running")["reason"] == "NotStarted", "control: a pod with a node has its volumes"
 
 
 def test_a_mount_that_failed_once_does_not_count_against_a_slow_image() -> None:

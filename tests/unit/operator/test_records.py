@@ -82,6 +82,20 @@ def test_only_warnings_that_explain_are_kept() -> None:
     assert event_record(base) is not None
     for change in ({"type": "Normal"}, {"reason": "BackOff"}, {"involvedObject": {"kind": "Node", "uid": "u"}}):
         assert event_record({**base, **change}) is None
+    about = {"kind": "PersistentVolumeClaim", "uid": "c", "name": "fix-workspace"}
+    said = event_record({**base, "reason": "ProvisioningFailed", "involvedObject": about})
+    assert said is not None
+    assert (said.about, said.name) == ("c", "fix-workspace")
+    for odd in ({"reason": "ProvisioningFailed"}, {"involvedObject": about}, {"involvedObject": {"kind": {}}}):
+        assert event_record({**base, **odd}) is None
+
+
+def test_a_claim_is_as_large_as_its_volume() -> None:
+    spec = {"storageClassName": "fast", "resources": {"requests": {"storage": "1Gi"}}}
+    asked = claim_record({"metadata": {"name": "repo"}, "spec": spec, "status": {"phase": "Pending"}})
+    assert (asked.size, asked.storage_class, asked.bound) == ("1Gi", "fast", False)
+    made = claim_record({"spec": spec, "status": {"phase": "Bound", "capacity": {"storage": "4Gi"}}})
+    assert (made.size, made.bound) == ("4Gi", True)
 
 
 DECODERS: list[Callable[[Any], Any]] = [pod_record, job_record, event_record, claim_record, claims_in_use, run_view]

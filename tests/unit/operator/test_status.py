@@ -2,7 +2,7 @@
 
 import pytest
 from guildhall_contracts.run import RunStatus
-from guildhall_operator.quantity import amount, share_mib, smaller
+from guildhall_operator.quantity import amount, larger, share_mib, smaller
 from guildhall_operator.status import Draft, duration_text, seconds_since
 from unit.operator import kit
 
@@ -61,6 +61,10 @@ def test_quantities() -> None:
     assert amount("1Gi") == 2**30
     assert amount("500m") * 2 == 1
     assert smaller("100m", "0.05") == "0.05"
+    assert larger("1Gi", "1500M") == "1500M"
+    assert larger("1Gi", "1024Mi") == "1Gi"
+    assert larger("1Gi", "2Pi") == "2Pi"
+    assert larger("1Gi", "") == larger("1Gi", "1e9") == "1Gi", "what is not known here is left to the driver"
     assert share_mib("1Gi", 4, 256) == "256Mi"
     assert share_mib("96Mi", 4, 256) == "24Mi"
     assert share_mib("1Ki", 4, 256) == "1Mi"

@@ -3,6 +3,7 @@
 from typing import Any
 
 from guildhall_operator.feeds import reflectors
+from guildhall_operator.observe import World, observe
 from guildhall_operator.reflector import Reflector
 from guildhall_operator.runs import RunKey
 from guildhall_operator.store import Store
@@ -122,6 +123,35 @@ def test_a_claim_is_busy_until_no_pod_that_may_write_holds_it() -> None:
     assert store.claims_used_by_others(run) == set()
     store.put_pod(pod("mine", claim="repo"))
     assert store.claims_used_by_others(run) == set()
+
+
+def claim(phase: str = "Pending", **meta: Any) -> dict[str, Any]:
+    labels = {"guildhall.dev/run": kit.UID}
+    name = f"fix-{kit.UID}-workspace"
+    return {
+        "metadata": {"name": name, "namespace": kit.NAMESPACE, "uid": "c1", "labels": labels, **meta},
+        "status": {"phase": phase},
+    }
+
+
+def test_what_is_said_of_a_runs_claim_leads_to_it_until_there_is_a_volume() -> None:
+    store = Store()
+    store.put_run(raw())
+    run = store.runs[KEY]
+    assert store.put_claim(claim()) == {KEY}
+    about = {"kind": "PersistentVolumeClaim", "uid": "c1", "name": claim()["metadata"]["name"]}
+    said = {"type": "Warning", "reason": "ProvisioningFailed", "message": "m", "involvedObject": about}
+    assert store.put_event(said) == {KEY}
+    assert observe(World(store, kit.config()), run, 0.0).events["c1"][0].message == "m"
+    assert store.put_claim(claim("Bound")) == set(), "its pod tells"
+    assert observe(World(store, kit.config()), run, 0.0).events == {}
+    assert store.put_claim(claim("Bound", deletionTimestamp="x")) == {KEY}
+    assert store.drop_claim(claim()) == {KEY}
+    assert store.events(["c1"]) == {}
+    assert store._owner == {}
+    strangers = claim(labels={"guildhall.dev/run": "another"})
+    store.put_claim(strangers)
+    assert store.unbound_claims(run) == [], "of its own claims alone"
 
 
 def test_a_policy_concerns_every_unfinished_run() -> None:
