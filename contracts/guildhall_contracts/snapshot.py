@@ -74,6 +74,7 @@ class RunSnapshot(Record):
     role_tools: list[RoleTools] = Field(min_length=1, max_length=limits.ROLES_MAX_COUNT)
     policies: dict[ToolName, ToolPolicy]
     task: Task
+    origin: Literal["person", "schedule"] = "person"  # who gave the task: a RunSchedule's Runs are nobody's act
     budget: Budget
     mode: Literal["interactive", "scheduled"] = "interactive"
     private: bool = False

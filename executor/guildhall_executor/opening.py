@@ -52,7 +52,8 @@ def begin(draft: Draft, problem: str = "") -> None:
         message = cut(f"external tools are missing ({', '.join(missing)}): {why}", limits.EVENT_MESSAGE_MAX_CHARS)
         draft.emit(ErrorRaised(**draft.head(), parent=TASK_OP, error=error_info("tool_denied", message)))
     member = draft.state.roster.members[entry]
-    draft.begin(RoleRun(entry, TASK_OP, (member.system, prompt.task_message(snapshot.task)), member.tools))
+    task = prompt.task_message(snapshot.task, snapshot.origin)
+    draft.begin(RoleRun(entry, TASK_OP, (member.system, task), member.tools))
 
 
 def _run_started(draft: Draft, resumed_from: int | None) -> None:

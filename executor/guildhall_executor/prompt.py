@@ -6,7 +6,7 @@ The frame helps a model tell material from orders. It protects nothing by itself
 from dataclasses import replace
 from typing import Final
 
-from guildhall_contracts.content import INQUIRY_LABEL, Block
+from guildhall_contracts.content import INQUIRY_LABEL, Block, Origin
 from guildhall_contracts.events import PlanItem
 from guildhall_contracts.guild import Role
 
@@ -55,8 +55,8 @@ def system_message(role: Role, delegates: tuple[Role, ...]) -> Message:
     return messages.system(*blocks)
 
 
-def task_message(task: str) -> Message:
-    return messages.user(Block(text=task, origin="person", authority="instruction", label="task"))
+def task_message(task: str, origin: Origin) -> Message:
+    return messages.user(Block(text=task, origin=origin, authority="instruction", label="task"))
 
 
 def brief_message(brief: str, caller: str) -> Message:

@@ -1,4 +1,4 @@
-"""One operator at a time: a Lease in the control namespace.
+"""One operator at a time: a Lease in the first run namespace.
 
 Guards against two processes deciding about one Run. Who cannot renew in time stops at once, before another may begin.
 """

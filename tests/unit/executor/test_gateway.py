@@ -27,7 +27,7 @@ from hypothesis import strategies as st
 from support.executor_gateway import Answer, FakeGateway, _Handler, failure, one, reply_line, say, serving
 from support.executor_run import QUICK, places, run, snapshot
 
-CALL = CallModel("o3", "c1", "solo", "scripted:test", (prompt.task_message("do it"),), b"[]", 10)
+CALL = CallModel("o3", "c1", "solo", "scripted:test", (prompt.task_message("do it", "person"),), b"[]", 10)
 
 
 class Talk:

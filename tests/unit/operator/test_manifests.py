@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 from guildhall_contracts.gate import GateConfig
+from guildhall_contracts.guild import GuildSpec
+from guildhall_contracts.run import RunSpec
 from guildhall_contracts.snapshot import RunSnapshot
 from guildhall_operator import names
+from guildhall_operator.manifests.snapshot import run_snapshot
 from guildhall_operator.plan import plan
+from guildhall_operator.run_view import RunView
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.operator import kit
@@ -140,6 +144,16 @@ def test_the_snapshot_is_whole_and_frozen() -> None:
     assert snapshot.budget.steps == 5
     assert (snapshot.private, snapshot.mode) == (True, "scheduled")
     assert [target.name for target in snapshot.gateway.canary] == ["canary", "api-server"]
+
+
+def test_a_schedules_run_is_not_passed_off_as_a_persons() -> None:
+    def origin(view: RunView) -> str:
+        spec, guild = RunSpec.model_validate(kit.SPEC), GuildSpec.model_validate(kit.GUILD)
+        return run_snapshot(view, spec, guild, kit.config(), list(kit.TARGETS)).origin
+
+    owner = {"apiVersion": "guildhall.dev/v1alpha1", "kind": "RunSchedule", "name": "nightly", "uid": "s-1"}
+    assert origin(kit.run(ownerReferences=[owner])) == "schedule"
+    assert origin(kit.run({"mode": "scheduled"})) == "person", "somebody started it in this mode"
 
 
 @pytest.mark.parametrize("case", CASES)
