@@ -1,4 +1,4 @@
-"""Carries Interventions to executors: takes them in from the watch, answers long polls, writes their status back."""
+"""Carries Interventions to executors: takes them in from the watch, answers long polls, writes back."""
 
 import asyncio
 import contextlib
@@ -6,13 +6,16 @@ import logging
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
+from guildhall_contracts import limits
 from guildhall_contracts.model_api import MailboxItem, MailboxPage
 
 from guildhall_gateway.approval_store import ApprovalStore
+from guildhall_gateway.belonging import is_of, named, no_such_run, owner_wait_seconds
 from guildhall_gateway.inbox import Inbox
 from guildhall_gateway.mailbox import FULL, Cursor, Turned, cancel_item, judged, news, parse_cursor
+from guildhall_gateway.outbox import Outbox
 from guildhall_gateway.questions import NEVER_ASKED, Questions
 from guildhall_gateway.runs import AnyView, Change, InterventionView, RunSource, RunView, StatusSink
 from guildhall_gateway.watch import utc_now
@@ -21,7 +24,6 @@ log = logging.getLogger(__name__)
 
 RETRY_SECONDS: Final = 2.0
 PENDING_MAX_COUNT: Final = 10_000
-UNKNOWN_WAIT_SECONDS: Final = 5.0
 OPEN_STATES: Final = (None, "Delivered")
 STATED: Final = {"delivered": "Delivered", "consumed": "Consumed", "expired": "Expired"}
 UNREAD: Final = "the Run ended before its executor read this"
@@ -37,36 +39,43 @@ class Desk:
 
 
 class Courier:
-    """One worker takes in, one writes statuses; polls wait on their Run's bell."""
+    """One worker takes in, two write statuses and owners; polls wait on their Run's bell."""
 
     def __init__(self, desk: Desk, source: RunSource, sink: StatusSink, changed: Callable[[str], None]) -> None:
         self._inbox, self._questions, self._approvals = desk.inbox, desk.questions, desk.approvals
         self._source = source
-        self._sink = sink
         self._changed = changed
         self._bells: dict[str, set[asyncio.Event]] = {}  # one for each poll under way, by Run
         self._todo: OrderedDict[str, RunView | InterventionView] = OrderedDict()
         self._work = asyncio.Event()
-        self._statuses: OrderedDict[str, tuple[InterventionView, str, str]] = OrderedDict()
-        self._status_work = asyncio.Event()
+        self._statuses = Outbox[tuple[InterventionView, dict[str, Any]]](
+            "status of an intervention", lambda letter: sink.write_intervention(*letter)
+        )
+        self._owners = Outbox[tuple[InterventionView, dict[str, str]]](
+            "owner of an intervention", lambda letter: sink.write_owner(*letter)
+        )
         self._items: dict[str, InterventionView] = {}
-        self._early: dict[
-            str, tuple[InterventionView, float]
-        ] = {}  # answers to questions not yet asked, and until when
+        self._early: dict[str, float] = {}  # until when acts wait whose Run or question is not yet there
+        self._timers: dict[str, asyncio.TimerHandle] = {}  # acts that are looked at again
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
 
     def start(self) -> None:
         self._source.subscribe(self.hear)
+        for item in self._source.interventions():
+            self.hear("set", item)
         for run in self._source.runs():
             self.hear("set", run)
-        self._tasks = [asyncio.create_task(self._take_in()), asyncio.create_task(self._write_statuses())]
+        workers = (self._take_in(), self._statuses.run(), self._owners.run())
+        self._tasks = [asyncio.create_task(worker) for worker in workers]
 
     async def stop(self) -> None:
         self._stopping = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
+        for timer in self._timers.values():
+            timer.cancel()
         for run in list(self._bells):
             self._ring(run)
 
@@ -78,6 +87,8 @@ class Courier:
         if change == "gone":
             for kept in (self._items, self._early, self._todo):
                 kept.pop(view.uid, None)
+            if view.uid in self._timers:
+                self._timers.pop(view.uid).cancel()
             self._ring(view.uid)
             return
         if isinstance(view, InterventionView):
@@ -130,9 +141,12 @@ class Courier:
 
     async def _take_item(self, item: InterventionView) -> None:
         run = self._source.run(item.run_uid or "")
-        if item.state not in OPEN_STATES or run is None:
+        self._own(item, run)
+        if item.state not in OPEN_STATES:
             return
-        self._items.setdefault(item.uid, item)
+        if run is None or not is_of(item, run):
+            await self._not_found(item, run)
+            return
         known = await self._inbox.state(item.uid)
         if known in STATED:  # an earlier gateway was stopped before it could say so
             self._report(item.uid, STATED[known], UNREAD if known == "expired" else "")
@@ -144,15 +158,12 @@ class Courier:
 
     async def _taken(self, run: RunView, view: InterventionView, item: MailboxItem, *, new: bool) -> Turned | None:
         """Put an item into its Run's box, or say why not; a decision or answer and its item are one write."""
-        if not new:
-            self._ring(run.uid)
-            return None
-        turned = await self._decided(run, item)
-        if turned is NEVER_ASKED and self._wait_for_question(view):
+        turned = await self._decided(run, item) if new else None
+        if turned is NEVER_ASKED and self._may_wait(view.uid):
             return None
         self._early.pop(view.uid, None)
         self._ring(run.uid)
-        if item.answer is not None or item.approval is not None:
+        if new and (item.answer is not None or item.approval is not None):
             self._changed(run.uid)
         return turned
 
@@ -168,43 +179,62 @@ class Courier:
             )
         return FULL if await self._inbox.add(run.uid, item) == "full" else None
 
-    def _wait_for_question(self, view: InterventionView) -> bool:
-        """Keep an answer that was faster than its question for a moment; False once that is over."""
-        loop = asyncio.get_running_loop()
-        until = self._early.setdefault(view.uid, (view, loop.time() + UNKNOWN_WAIT_SECONDS))[1]
-        if loop.time() >= until or len(self._early) > PENDING_MAX_COUNT:
+    def _own(self, item: InterventionView, run: RunView | None) -> None:
+        """Give an Intervention its Run as owner, now or when it is time."""
+        wait, ref = owner_wait_seconds(item, run, self._approvals.clock()), named(item)
+        if wait:
+            self._look_again(item.uid, wait)
+        elif wait is not None and ref is not None:
+            self._owners.put(item.uid, (item, ref.owner()))
+
+    async def _not_found(self, item: InterventionView, run: RunView | None) -> None:
+        """An act on a Run that is not seen here: it may come; what the cluster does not know either is refused.
+
+        One that has its owner is left to the cluster, which removes it if that Run is gone."""
+        if item.owned or item.state is not None or (run is None and self._may_wait(item.uid)):
+            return
+        self._early.pop(item.uid, None)
+        ref = named(item)
+        found = await self._source.run_now(item.namespace, ref.name) if ref else None
+        if is_of(item, found):
+            self._may_wait(item.uid)
+            return
+        turned = no_such_run(item, found)
+        self._report(item.uid, turned.state, turned.message)
+
+    def _may_wait(self, uid: str) -> bool:
+        """Keep an act that was faster than what it is about for a moment; False once that is over."""
+        now = asyncio.get_running_loop().time()
+        until = self._early.setdefault(uid, now + limits.UNKNOWN_WAIT_SECONDS)
+        if now >= until or len(self._early) > PENDING_MAX_COUNT:
             return False
-        loop.call_at(until, self.hear, "set", view)
+        self._look_again(uid, until - now)
         return True
+
+    def _look_again(self, uid: str, seconds: float) -> None:
+        """Take an act up again then, once: what was set before does not count."""
+        if uid in self._timers:
+            self._timers.pop(uid).cancel()
+        self._timers[uid] = asyncio.get_running_loop().call_later(seconds, self._take_up, uid)
+
+    def _take_up(self, uid: str) -> None:
+        self._timers.pop(uid, None)
+        if (item := self._items.get(uid)) is not None:
+            self.hear("set", item)
 
     def asked(self, run: str) -> None:
         """A question of `run` was recorded: look again at answers that came before it."""
-        for view, _ in list(self._early.values()):
-            if view.run_uid == run:
-                self.hear("set", view)
+        for uid in list(self._early):
+            if (item := self._items.get(uid)) is not None and item.run_uid == run:
+                self.hear("set", item)
 
     def _report(self, uid: str, state: str, message: str = "") -> None:
+        self._early.pop(uid, None)
         view = self._items.get(uid)
-        if view is None or view.state == state or len(self._statuses) >= PENDING_MAX_COUNT:
+        if view is None or view.state == state:
             return
-        self._statuses[uid] = (view, state, message)
-        self._status_work.set()
-
-    async def _write_statuses(self) -> None:
-        while True:
-            await self._status_work.wait()
-            self._status_work.clear()
-            while self._statuses:
-                uid, (view, state, message) = self._statuses.popitem(last=False)
-                status = {"state": state, "time": utc_now()} | ({"message": message[:1_024]} if message else {})
-                try:
-                    await self._sink.write_intervention(view, status)
-                except OSError as error:
-                    if getattr(error, "status", 0) in (404, 409):
-                        continue  # it is gone; there is nobody to tell
-                    log.warning("status of intervention %s/%s: %s", view.namespace, view.name, error)
-                    self._statuses.setdefault(uid, (view, state, message))
-                    await asyncio.sleep(RETRY_SECONDS)
+        said = {"message": message[: limits.STATUS_MESSAGE_MAX_CHARS]} if message else {}
+        self._statuses.put(uid, (view, {"state": state, "time": utc_now(), **said}))
 
     async def poll(self, run_uid: str, cursor_text: str, wait_seconds: float) -> MailboxPage:
         """What is new since the cursor; an empty page after `wait_seconds`."""

@@ -79,7 +79,9 @@ class ConnectionView:
 
 @dataclass(frozen=True, slots=True)
 class InterventionView:
-    """An Intervention as it was found; `spec` is judged when it is taken in."""
+    """An Intervention as it was found; `spec` is judged when it is taken in.
+
+    `owned`: it has an owner, with which it goes. `stated`: when its status was written, as the status has it."""
 
     uid: str
     namespace: str
@@ -88,6 +90,8 @@ class InterventionView:
     run_uid: str | None
     spec: dict[str, Any]
     state: str | None = None
+    owned: bool = False
+    stated: str = ""
 
 
 AnyView = RunView | PodView | GuildView | InterventionView | ConnectionView
@@ -100,11 +104,17 @@ class RunSource(Protocol):
 
     def run(self, uid: str) -> RunView | None: ...
 
+    async def run_now(self, namespace: str, name: str) -> RunView | None:
+        """The Run of that name, asked of the cluster: a watch may be behind. Raises OSError."""
+        ...
+
     def pod(self, uid: str) -> PodView | None: ...
 
     def guild(self, namespace: str, name: str) -> GuildView | None: ...
 
-    def interventions(self, run_uid: str) -> list[InterventionView]: ...
+    def interventions(self, run_uid: str | None = None) -> list[InterventionView]:
+        """Those that name a Run, or all, in the order they were made."""
+        ...
 
     def runs(self) -> list[RunView]: ...
 
@@ -118,11 +128,15 @@ class RunSource(Protocol):
 
 
 class StatusSink(Protocol):
-    """The three statuses the gateway writes. Raises OSError when the write did not happen."""
+    """What the gateway writes: three statuses, and owners of Interventions. Raises OSError when it did not happen."""
 
     async def write_run(self, run: RunView, status: dict[str, Any]) -> None: ...
 
     async def write_intervention(self, item: InterventionView, status: dict[str, Any]) -> None: ...
+
+    async def write_owner(self, item: InterventionView, owner: dict[str, str]) -> None:
+        """Give an Intervention an owner; one that has any keeps it."""
+        ...
 
     async def write_connection(self, item: ConnectionView, status: dict[str, Any]) -> None: ...
 
@@ -265,7 +279,7 @@ def parse_intervention(item: Any) -> InterventionView | None:
     if found is None:
         return None
     meta, uid, namespace, name = found
-    spec = _dict(item.get("spec"))
+    spec, status = _dict(item.get("spec")), _dict(item.get("status"))
     return InterventionView(
         uid=uid,
         namespace=namespace,
@@ -273,5 +287,7 @@ def parse_intervention(item: Any) -> InterventionView | None:
         created=_text(meta.get("creationTimestamp")) or "",
         run_uid=_text(_dict(spec.get("runRef")).get("uid")),
         spec=spec,
-        state=_text(_dict(item.get("status")).get("state")),
+        state=_text(status.get("state")),
+        owned=bool(_list(meta.get("ownerReferences"))),
+        stated=_text(status.get("time")) or "",
     )

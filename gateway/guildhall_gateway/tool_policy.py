@@ -9,7 +9,7 @@ from typing import Final
 
 from guildhall_contracts.external import ExternalRefusal
 from guildhall_contracts.guild import GuildSpec, external_policy
-from guildhall_contracts.policy import CallContext, ToolPolicy, is_external, may_execute
+from guildhall_contracts.policy import ToolPolicy, is_external, may_be_offered
 
 from guildhall_gateway.adapters.listing import Offer
 from guildhall_gateway.problems import Refusal, refusal
@@ -38,10 +38,10 @@ class Rights:
     guild: GuildSpec
 
     def policy(self, tool: str, offer: Offer) -> ToolPolicy | None:
-        """The policy of a tool in this Run; None where even an approval could not permit it."""
+        """The policy of a tool in this Run; None where nothing could permit it: in a scheduled Run no approval can."""
         policy = external_policy(self.guild, tool, offer.policy)
-        context = CallContext(approved=True, private=self.run.private, interactive=self.run.attended)
-        return policy if may_execute(policy, context) else None
+        run = self.run
+        return policy if may_be_offered(policy, private=run.private, interactive=run.attended) else None
 
     def lists(self, role: str, tool: str) -> bool:
         return any(one.name == role and tool in one.tools for one in self.guild.roles)

@@ -15,7 +15,7 @@ from guildhall_gateway.approval_store import ApprovalStore
 from guildhall_gateway.awaiting import AwaitingBoard
 from guildhall_gateway.runs import RunView
 from guildhall_gateway.store import Store
-from guildhall_gateway.watch import ViewCache
+from guildhall_gateway.views import ViewCache
 from security.test_a01_approval_arguments import RUN, asked
 from support.postgres import postgres, store, store_url
 

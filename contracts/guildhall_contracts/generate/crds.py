@@ -181,6 +181,7 @@ KINDS: Final = (
             Column("Run", ".spec.runRef.name"),
             Column("Author", ".spec.author"),
             Column("State", ".status.state"),
+            Column("Message", ".status.message", wide=True),
             _AGE,
         ),
     ),

@@ -18,7 +18,7 @@ from guildhall_gateway.gateway import Doors, Gateway
 from guildhall_gateway.identity import TokenFacts
 from guildhall_gateway.live import Timeouts
 from guildhall_gateway.runs import ConnectionView, InterventionView, PodView, RunView
-from guildhall_gateway.watch import ViewCache
+from guildhall_gateway.views import ViewCache
 
 API_ACCOUNT = "system:serviceaccount:guildhall:guildhall-api"
 TOKEN = "token-of-the-pod"
@@ -34,6 +34,9 @@ class Cluster(ViewCache):
         self.reviews = 0
         self.run_statuses: list[tuple[str, dict[str, Any]]] = []
         self.item_statuses: list[tuple[str, str]] = []
+        self.item_messages: dict[str, str] = {}
+        self.item_owners: list[tuple[str, dict[str, str]]] = []
+        self.unseen: dict[tuple[str, str], RunView] = {}  # Runs the watch has not brought yet
         self.connection_statuses: list[tuple[str, dict[str, Any]]] = []
         self.secrets: dict[tuple[str, str], dict[str, bytes]] = {}
         self.alive = True
@@ -53,7 +56,24 @@ class Cluster(ViewCache):
 
     async def write_intervention(self, item: InterventionView, status: dict[str, Any]) -> None:
         self.item_statuses.append((item.uid, status["state"]))
-        self.tell("set", replace(item, state=status["state"]))
+        self.item_messages[item.uid] = status.get("message", "")
+        self._rewrite(item.uid, state=status["state"], stated=status["time"])
+
+    async def write_owner(self, item: InterventionView, owner: dict[str, str]) -> None:
+        found = next((one for one in self.interventions(item.run_uid or "") if one.uid == item.uid), None)
+        if found is not None and not found.owned:
+            self.item_owners.append((item.uid, owner))
+            self._rewrite(item.uid, owned=True)
+
+    def _rewrite(self, uid: str, **fields: Any) -> None:
+        """A change of an Intervention that is there still, as the watch would bring it."""
+        found = [one for kept in self._interventions.values() for one in kept.values() if one.uid == uid]
+        for one in found:
+            self.tell("set", replace(one, **fields))
+
+    async def run_now(self, namespace: str, name: str) -> RunView | None:
+        seen = {(run.namespace, run.name): run for run in self.runs()}
+        return (seen | self.unseen).get((namespace, name))
 
     async def write_connection(self, item: ConnectionView, status: dict[str, Any]) -> None:
         self.connection_statuses.append((item.name, status))

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from guildhall_contracts import limits
 from guildhall_contracts.approvals import ApprovalRequest
 from guildhall_contracts.canonical import arguments_hash
 from guildhall_gateway.mailbox import Cursor, parse_cursor
@@ -283,7 +284,7 @@ async def test_an_answer_that_is_faster_than_its_question_waits_for_it_and_no_lo
     await kit.until(lambda: served.gateway.courier._early)
     await question(served)
     assert [item["id"] for item in (await items(served, "", 1))[0]] == ["a1"]
-    monkeypatch.setattr("guildhall_gateway.courier.UNKNOWN_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(limits, "UNKNOWN_WAIT_SECONDS", 0.1)
     served.cluster.intervene("a22", run, answer={"questionId": "never-asked", "text": "x"})
     await kit.until(lambda: ("a22", "Refused") in served.cluster.item_statuses)
 
