@@ -88,6 +88,11 @@ def may_execute(policy: ToolPolicy | None, context: CallContext) -> bool:
     return context.approved or not needs_approval(policy)
 
 
+def may_be_offered(policy: ToolPolicy | None, *, private: bool, interactive: bool) -> bool:
+    """Whether a call could run at some time in a Run of this mode. Only where a person is there can a yes be given."""
+    return may_execute(policy, CallContext(approved=interactive, private=private, interactive=interactive))
+
+
 def tightened(base: ToolPolicy, override: ToolPolicy) -> ToolPolicy | None:
     """`override` when it nowhere allows more than `base`, else None."""
     loosens = (
@@ -113,6 +118,6 @@ def tools_at_assembly(
     listed: Iterable[str], policies: Mapping[str, ToolPolicy], *, private: bool, interactive: bool
 ) -> tuple[str, ...]:
     """The tools of a role for this Run: what it lists and policy could ever permit, in listed order, and `finish`."""
-    context = CallContext(approved=True, private=private, interactive=interactive)
-    kept = [tool for tool in dict.fromkeys(listed) if may_execute(policies.get(tool), context)]
+    wanted = dict.fromkeys(listed)
+    kept = [tool for tool in wanted if may_be_offered(policies.get(tool), private=private, interactive=interactive)]
     return tuple(kept) if set(kept) >= ALWAYS_TOOLS else (*kept, *sorted(ALWAYS_TOOLS - set(kept)))

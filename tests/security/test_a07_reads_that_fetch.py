@@ -1,11 +1,15 @@
 """A7: a tool that is handed an address counts as consequential, whatever its Connection or its server say of it."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 from guildhall_contracts.policy import CallContext, ToolPolicy, may_execute
 from guildhall_gateway.adapters.reach import policy_of, reaches_out
 from guildhall_gateway.adapters.schema import sound_schema
+from mcp_types import ToolAnnotations
+from support.connections import bench, guild_of
+from support.mcp_server import mcp_server
 
 DECLARED = ToolPolicy(effect="read", allowed_in_private=True, allowed_without_user_present=True)
 
@@ -58,3 +62,38 @@ def test_positive_control_what_fetches_nothing_stays_a_read(
     tool: tuple[str, str, dict[str, Any], dict[str, Any]],
 ) -> None:
     assert may_execute(policy_of(DECLARED, reaches_out(*tool)), CallContext(approved=False))
+
+
+ADDRESS = {"url": "http://127.0.0.1:9/?q=the+secret"}
+READS = {"effect": "read", "allowedInPrivate": True, "allowedWithoutUserPresent": True}
+
+
+async def test_the_call_of_one_does_not_reach_its_server_without_a_yes(tmp_path: Path) -> None:
+    """Server and Connection both call it a read; the gateway's own look at it decides."""
+    async with mcp_server() as server:
+        assert server.made is not None
+        asked: list[str] = []
+
+        @server.made.tool(description="Gives a text.", annotations=ToolAnnotations(read_only_hint=True))
+        async def fetch(url: str) -> str:
+            asked.append(url)
+            return "the page"
+
+        guild = guild_of("notes__fetch", "notes__read_note")
+        tools = {"fetch": READS, "read_note": READS}
+        async with bench(tmp_path, guild, server=server, tools=tools, offers=3) as made:
+            effects = {tool["name"]: tool["policy"]["effect"] for tool in await made.get()}
+            assert effects == {"notes__fetch": "consequential", "notes__read_note": "read"}
+            control = await made.call("notes__read_note", {"number": 1}, call_id="c0")
+            assert control.status_code == 200, "what fetches nothing is called at once, as declared"
+
+            refused = await made.call("notes__fetch", ADDRESS)
+            assert refused.json()["error"]["detail"]["code"] == "approval_needed"
+            assert asked == []
+            assert b"the+secret" not in b"".join(server.told.pieces), "nothing of it was sent"
+
+            await made.approve("notes__fetch", ADDRESS)
+            said = await made.call("notes__fetch", ADDRESS, approvalId="a1")
+            assert said.json()["content"][0]["text"] == "the page", "control: after a yes the call is made"
+            assert asked == [ADDRESS["url"]]
+            assert b"the+secret" in b"".join(server.told.pieces)

@@ -113,16 +113,18 @@ async def bench(
     *,
     server: Running | None = None,
     database_url: str | None = None,
+    tools: dict[str, Any] | None = None,
+    offers: int = 2,
     **run: Any,
 ) -> AsyncIterator[Bench]:
-    """A Run of `guild` in a namespace with the Connection `notes`."""
+    """A Run of `guild` beside the Connection `notes`, which declares `tools` and whose server lists `offers`."""
     async with contextlib.AsyncExitStack() as stack:
         running = server or await stack.enter_async_context(mcp_server())
         where = Reach(frozenset({origin_of(running.url)}), (), QUICK)
         database = {"database_url": database_url} if database_url else {}
         served = await stack.enter_async_context(kit.serve(folder, where=where, **database))
         view = served.cluster.add_run(**frozen(guild or guild_of("notes__read_note", "notes__publish")), **run)
-        served.cluster.tell("set", connection(running.url))
+        served.cluster.tell("set", connection(running.url, tools=tools or TOOLS))
         made = Bench(served, running, view)
-        await made.ready()
+        await made.ready(offers)
         yield made

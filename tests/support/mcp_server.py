@@ -16,11 +16,12 @@ Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 
 @dataclass
 class Told:
-    """What reached the server. `gate` holds calls up, `extra` are further tools."""
+    """What reached the server, `pieces` of bodies too. `gate` holds calls up."""
 
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     methods: list[str] = field(default_factory=list)
+    pieces: list[bytes] = field(default_factory=list)
     gate: asyncio.Event | None = None
 
 
@@ -69,7 +70,13 @@ class Running:
                 await send({"type": "http.response.start", "status": status, "headers": []})
                 await send({"type": "http.response.body", "body": b""})
                 return
-            await app(scope, receive, send)
+
+            async def heard() -> Any:
+                message = await receive()
+                self.told.pieces.append(message.get("body", b""))
+                return message
+
+            await app(scope, heard, send)
 
         return watched
 

@@ -71,6 +71,29 @@ def test_assembly_keeps_the_order_listed_and_adds_finish() -> None:
     assert tools_at_assembly(["finish"], BUILT_IN_TOOLS, private=False, interactive=True) == ("finish",)
 
 
+@pytest.mark.parametrize("policy", POLICIES, ids=str)
+@pytest.mark.parametrize(("private", "interactive"), list(product(FLAGS, FLAGS)))
+def test_a_tool_is_assembled_where_some_call_of_it_could_run(
+    policy: ToolPolicy, private: bool, interactive: bool
+) -> None:
+    """A yes can be had only where a person is there."""
+    tools = tools_at_assembly(["x"], {"x": policy}, private=private, interactive=interactive)
+    yes_or_not = FLAGS if interactive else (False,)
+    contexts = [CallContext(approved=yes, private=private, interactive=interactive) for yes in yes_or_not]
+    assert ("x" in tools) is any(may_execute(policy, context) for context in contexts)
+
+
+def test_a_scheduled_run_loses_the_tools_that_need_a_yes() -> None:
+    unattended = {"allowed_in_private": True, "allowed_without_user_present": True}
+    policies = {
+        "send": ToolPolicy(effect="consequential", **unattended),
+        "ask": ToolPolicy(effect="read", approval=True, **unattended),
+        "write": ToolPolicy(effect="write", **unattended),
+    }
+    assert tools_at_assembly(policies, policies, private=False, interactive=True) == ("send", "ask", "write", "finish")
+    assert tools_at_assembly(policies, policies, private=False, interactive=False) == ("write", "finish")
+
+
 def test_a_scheduled_run_loses_the_tools_that_need_a_person() -> None:
     listed = ["ask_human", "read_file"]
     assert "ask_human" in tools_at_assembly(listed, BUILT_IN_TOOLS, private=False, interactive=True)

@@ -7,6 +7,7 @@ import pytest
 from guildhall_contracts import limits
 from guildhall_contracts.errors import error_info
 from guildhall_contracts.model_api import AssistantMessage, ToolMessage
+from guildhall_contracts.snapshot import RunSnapshot
 from guildhall_executor.effects import CallModel, Emit, RunTool, Seal, StopWork, TakeChanges
 from guildhall_executor.inputs import Broken, Replied, Tick, ToolEnded
 from guildhall_executor.tools.result import ToolResult, block
@@ -22,6 +23,11 @@ def team(**fields: Any) -> Story:
     return Story(snapshot(TEAM, **fields))
 
 
+def tool_names(story: Story) -> list[str]:
+    """The tools in the newest model request."""
+    return [tool["name"] for tool in json.loads(story.asked.tools)]
+
+
 # Beginning and ending
 
 
@@ -35,6 +41,11 @@ def test_a_run_begins_with_its_task_and_asks_the_entry_role() -> None:
     system, task = story.messages
     assert [part.label for part in system.content] == ["frame", "role planner", "delegates"]  # type: ignore[union-attr]
     assert task.content[0].origin == "person"  # type: ignore[union-attr]
+
+
+def test_a_schedules_task_is_said_to_be_one() -> None:
+    (task,) = solo(origin="schedule").messages[1].content
+    assert (task.origin, task.authority, task.label) == ("schedule", "instruction", "task")  # type: ignore[union-attr]
 
 
 def test_finish_takes_the_changes_before_it_seals() -> None:
@@ -141,28 +152,46 @@ def test_a_bad_call_is_refused_told_and_seen(name: str) -> None:
     assert control.tools_run == ["read_file"]
 
 
-NOBODY_THERE = {"effect": "write", "approval": True, "allowedInPrivate": True, "allowedWithoutUserPresent": True}
+ASKS_FIRST = {"effect": "write", "approval": True, "allowedInPrivate": True, "allowedWithoutUserPresent": True}
 
 
 def test_policy_is_asked_when_the_call_is_made() -> None:
-    guild = SOLO | {"tools": {"run_shell": {"effect": "write", "approval": True, "allowedInPrivate": True}}}
-    story = Story(snapshot(guild)).reply("", call("run_shell", {"command": "ls"}))
+    story = Story(snapshot(SOLO | {"tools": {"run_shell": ASKS_FIRST}})).reply("", call("run_shell", {"command": "ls"}))
     assert story.tools_run == []
     assert story.last("approval.requested").tool == "run_shell"
-    alone = Story(snapshot(SOLO | {"tools": {"run_shell": NOBODY_THERE}}, mode="scheduled"))
+    control = Story(snapshot(SOLO)).reply("", call("run_shell", {"command": "ls"}))
+    assert control.tools_run == ["run_shell"]
+
+
+def test_a_scheduled_run_has_no_tool_that_needs_a_yes() -> None:
+    """Nobody is there to give one: refusing every call would cost steps and say nothing."""
+    guild = SOLO | {"tools": {"run_shell": ASKS_FIRST}}
+    alone = Story(snapshot(guild, mode="scheduled"))
+    assert "run_shell" not in tool_names(alone)
+    assert "read_file" in tool_names(alone), "control: the others are there"
+    assert "run_shell" in tool_names(Story(snapshot(guild))), "control: a person's own Run has it"
+    assert "run_shell" in tool_names(Story(snapshot(SOLO, mode="scheduled"))), "control: and so has what needs no yes"
+    alone.reply("", call("run_shell", {"command": "ls"}))
+    assert alone.tools_run == []
+    assert alone.last("tool.finished").error_code == "unknown_tool"
+
+
+def test_a_snapshot_that_gives_a_scheduled_run_such_a_tool_all_the_same_runs_no_call_of_it() -> None:
+    """One frozen by an older operator: the check at the call stands on its own."""
+    guild = SOLO | {"tools": {"run_shell": ASKS_FIRST}}
+    as_if_attended = snapshot(guild).to_wire() | {"mode": "scheduled"}
+    alone = Story(RunSnapshot.model_validate(as_if_attended))
+    assert "run_shell" in tool_names(alone)
     alone.reply("", call("run_shell", {"command": "ls"}))
     assert alone.tools_run == []
     assert alone.last("tool.finished").error_code == "tool_denied"
-    control = Story(snapshot(SOLO)).reply("", call("run_shell", {"command": "ls"}))
-    assert control.tools_run == ["run_shell"]
 
 
 def test_private_runs_lose_what_policy_keeps_from_them() -> None:
     policy = {"effect": "write", "allowedInPrivate": False, "allowedWithoutUserPresent": True}
     guild = SOLO | {"tools": {"write_file": policy}}
     private = Story(snapshot(guild, private=True, deliver="none"))
-    names = [tool["name"] for tool in json.loads(private.asked.tools)]
-    assert "write_file" not in names
+    assert "write_file" not in tool_names(private)
     private.reply("", call("write_file", {"path": "a", "content": "b"}))
     assert private.tools_run == []
     public = Story(snapshot(guild)).reply("", call("write_file", {"path": "a", "content": "b"}))

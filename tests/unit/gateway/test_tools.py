@@ -113,6 +113,36 @@ async def test_scheduled_and_private_runs_get_fewer_tools(tmp_path: Path) -> Non
         assert len(await made.get()) == 2, "a person's own Run has both"
 
 
+ANYWHERE = {"allowedInPrivate": True, "allowedWithoutUserPresent": True}
+
+
+@pytest.mark.parametrize(
+    ("declared", "guild"),
+    [
+        ({"effect": "consequential"}, {}),
+        ({"effect": "read", "approval": True}, {}),
+        ({"effect": "write"}, {"effect": "write", "approval": True}),
+        ({"effect": "read"}, {"effect": "consequential"}),
+    ],
+    ids=["consequential", "asked about", "asked about by the Guild", "consequential by the Guild"],
+)
+async def test_where_nobody_can_say_yes_what_needs_one_is_not_offered(
+    tmp_path: Path, declared: dict[str, Any], guild: dict[str, Any]
+) -> None:
+    tools = {"publish": declared | ANYWHERE, "read_note": {"effect": "read"} | ANYWHERE}
+    override = {"tools": {PUBLISH: guild | ANYWHERE}} if guild else {}
+    async with bench(tmp_path, guild_of(READ, PUBLISH, **override), tools=tools) as made:
+        assert {tool["name"] for tool in await made.get()} == {READ, PUBLISH}, "control: a person's own Run has both"
+        spec = frozen(guild_of(READ, PUBLISH, **override))
+        made.cluster.add_run("run-2", token="t2", attended=False, **spec)
+        async with made.served.client("t2") as client:
+            offered = (await client.get("/v1/tools")).json()["tools"]
+            assert [tool["name"] for tool in offered] == [READ]
+            call = {"callId": "c", "role": "coder", "arguments": {"text": "x"}}
+            assert code(await client.post(f"/v1/tools/{PUBLISH}", json=call)) == "tool_denied"
+        assert made.server.told.calls == []
+
+
 async def test_a_guild_tightens_and_never_loosens(tmp_path: Path) -> None:
     strict = {READ: {"effect": "consequential"}, PUBLISH: {"effect": "read", "allowedInPrivate": True}}
     async with bench(tmp_path, guild_of(READ, PUBLISH, tools=strict)) as made:
