@@ -8,10 +8,12 @@ import contextlib
 import json
 import time
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from guildhall_contracts import limits
 from guildhall_contracts.canonical import arguments_hash
 from guildhall_gateway.adapters.connections import Reach
 from guildhall_gateway.adapters.guard import origin_of
@@ -143,6 +145,27 @@ async def test_what_people_do_is_delivered_once_and_called_refused_by_neither(po
         await kit.until(lambda: ("late", "Refused") in cluster.item_statuses)
         said = {state for uid, state in cluster.item_statuses if uid != late.uid}
         assert said <= {"Delivered", "Consumed"}, "control: a second answer to one question is refused, and it alone"
+
+
+async def test_both_give_an_act_one_owner_and_refuse_it_once(
+    postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "UNKNOWN_WAIT_SECONDS", 0.2)
+    async with both(postgres, tmp_path, [kit.SAY_HI]) as two:
+        cluster = two[0].cluster
+        run = cluster.add_run()
+        nowhere = replace(run, uid="run-0", name="no-such")
+        for number in range(10):
+            cluster.intervene(f"here-{number}", run, interrupt={"intent": "inquire", "message": "?"})
+            cluster.intervene(f"nowhere-{number}", nowhere, interrupt={"intent": "inquire", "message": "?"})
+        await kit.until(lambda: len(cluster.item_owners) >= 10)
+        await kit.until(lambda: len(dict(cluster.item_statuses)) >= 10, 20)
+        await asyncio.sleep(0.5)
+        written = list(cluster.item_statuses)
+        await asyncio.sleep(0.5)
+        assert cluster.item_statuses == written, "neither answers the other"
+        assert sorted(uid for uid, _ in cluster.item_owners) == [f"here-{number}" for number in range(10)]
+        assert {uid for uid, state in written if state == "Refused"} == {f"nowhere-{number}" for number in range(10)}
 
 
 async def test_what_waits_is_listed_alike_by_both(postgres: str, tmp_path: Path) -> None:

@@ -45,6 +45,8 @@ class ApiServer:
                 Route(path, self._get),
                 Route("/api/v1/namespaces/team/{kind}", self._get),
                 Route(path + "/{name}/status", self._patch, methods=["PATCH"]),
+                Route(path + "/{name}", self._patch, methods=["PATCH"]),
+                Route(path + "/{name}", self._one),
             ]
         )
 
@@ -62,6 +64,11 @@ class ApiServer:
             self.lists += 1
         items = list(self.items.values()) if runs else []
         return JSONResponse({"metadata": {"resourceVersion": "5"}, "items": items})
+
+    async def _one(self, request: Request) -> Response:
+        named = [item for item in self.items.values() if item["metadata"]["name"] == request.path_params["name"]]
+        status = self.status if named or self.status != 200 else 404
+        return JSONResponse(named[0] if status == 200 else {"message": "no"}, status)
 
     async def _patch(self, request: Request) -> Response:
         content = request.headers["content-type"]
@@ -217,8 +224,69 @@ async def test_status_is_written_by_server_side_apply_with_our_name(monkeypatch:
         assert caught.value.status == 409
 
 
+ACT: dict[str, Any] = {
+    "metadata": {"uid": "i1", "name": "n-i1", "namespace": "team"},
+    "spec": {"runRef": {"name": "n-r1", "uid": "r1"}},
+    "status": {"state": "Refused", "time": "2026-01-01T00:00:00Z"},
+}
+
+
+async def test_an_owner_is_given_by_a_patch_that_overwrites_nobodys(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with watching(monkeypatch) as (api, runs):
+        item = parse_intervention(ACT)
+        assert item is not None
+        await runs.write_owner(item, {"kind": "Run"})
+        assert api.patches == [("/apis/guildhall.dev/v1alpha1/namespaces/team/interventions/n-i1",
+            "application/json-patch+json", [
+                {"op": "test", "path": "/metadata/uid", "value": "i1"},
+                {"op": "test", "path": "/metadata/ownerReferences", "value": None},
+                {"op": "add", "path": "/metadata/ownerReferences", "value": [{"kind": "Run"}]},
+            ])]  # fmt: skip
+        api.status = 422
+        await runs.write_owner(item, {"kind": "Run"})  # somebody else was faster
+        for status in (403, 404, 409, 500):
+            api.status = status
+            with pytest.raises(KubeError) as caught:
+                await runs.write_owner(item, {"kind": "Run"})
+            assert caught.value.status == status
+
+
+async def test_a_run_is_asked_of_the_cluster_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with watching(monkeypatch) as (api, runs):
+        api.items["r2"] = run_object("r2")  # no event tells of it
+        found = await runs.run_now("team", "n-r2")
+        assert (found and found.uid, runs.run("r2")) == ("r2", None)
+        assert await runs.run_now("team", "n-r3") is None
+        api.status = 500
+        with pytest.raises(KubeError):
+            await runs.run_now("team", "n-r2")
+
+
+def test_what_an_intervention_says_of_itself() -> None:
+    found = parse_intervention(ACT)
+    assert found is not None
+    assert (found.run_uid, found.state, found.stated, found.owned) == ("r1", "Refused", "2026-01-01T00:00:00Z", False)
+    for owners, owned in (([], False), ("no list", False), ([{"kind": "Run"}], True)):
+        view = parse_intervention(ACT | {"metadata": ACT["metadata"] | {"ownerReferences": owners}})
+        assert view is not None
+        assert view.owned is owned
+
+
 FIELDS = [
-    *("metadata", "spec", "status", "uid", "name", "namespace", "attempts", "podUid", "conditions", "labels"),
+    *(
+        "metadata",
+        "spec",
+        "status",
+        "uid",
+        "name",
+        "namespace",
+        "attempts",
+        "podUid",
+        "conditions",
+        "labels",
+        "ownerReferences",
+        "time",
+    ),
     *("podIPs", "budget", "guild", "defaults", "archive", "runRef", "number", "guildhall.dev/attempt"),
 ]
 JSON = st.recursive(
