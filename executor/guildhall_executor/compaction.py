@@ -17,7 +17,7 @@ from guildhall_executor import messages, prompt, questions
 from guildhall_executor.draft import Draft
 from guildhall_executor.messages import Message
 from guildhall_executor.tools.result import block
-from guildhall_executor.tools.text import head_and_tail
+from guildhall_executor.tools.text import byte_len, head_and_tail
 
 LEVELS: Final = (1, 2)
 HEAD_COUNT: Final = 2  # system and task or brief
@@ -102,10 +102,19 @@ def _stub(message: Message) -> Message:
 def _shortened(message: Message) -> Message:
     if message.kind != "tool" or message.name == ANSWER_NAME or len(message.body) <= SHORTENED_MAX_BYTES:
         return message
-    text = "\n".join(part["text"] for part in json.loads(message.body)["content"])
-    shown, _ = head_and_tail(text, SHORTENED_MAX_BYTES // 2)
-    content = block(shown, origin="workspace", label="shortened")
-    return messages.tool(message.call, message.name, content, is_error=message.is_error)
+    blocks = [Block.model_validate(part) for part in json.loads(message.body)["content"]]
+    return messages.tool(message.call, message.name, *_cut(blocks), is_error=message.is_error)
+
+
+def _cut(blocks: list[Block]) -> list[Block]:
+    """The blocks with the middle of the long ones left out; each still says whose words it holds."""
+    room, cut = SHORTENED_MAX_BYTES // 2, list(blocks)
+    by_size = sorted(range(len(blocks)), key=lambda at: byte_len(blocks[at].text))
+    for left, at in zip(range(len(blocks), 0, -1), by_size, strict=True):
+        shown, _ = head_and_tail(blocks[at].text, room // left)
+        cut[at] = blocks[at].model_copy(update={"text": shown})
+        room = max(room - byte_len(shown), 0)
+    return cut
 
 
 def size_bytes(history: History) -> int:
