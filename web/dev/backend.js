@@ -6,6 +6,21 @@ import { PATCH, TASK, UID } from "./frames.js";
 import { createWaiting, peopleRoutes } from "./people.js";
 import { fixtureRuns } from "./runs.js";
 
+const ARCHIVE = { archive: { configMap: "textkit", key: "workspace.tar.gz" } };
+const GIT = {
+  git: { url: "https://git.example/textkit.git", ref: "main", depth: 50, secretRef: { name: "textkit-read" } },
+  storage: { size: "2Gi", ephemeral: true },
+};
+
+/** The spec of a fixture. Yesterday's came from git, with fields that Compose has none for. */
+const specOf = (id) => ({
+  guildRef: { name: "repair" },
+  task: TASK,
+  ...(id === "demo.yesterday"
+    ? { workspace: GIT, deliver: "branch", env: { CI: "1" }, resources: { memory: "2Gi" } }
+    : { workspace: ARCHIVE }),
+});
+
 /**
  * A backend with runs on fixture frames. `handle(method, url, body)` gives {status, json | text}; `subscribe(id, after, send)`
  * plays a run's stream. `live: {upTo}` shows only the first events of the live run until `advance()` is called.
@@ -140,11 +155,7 @@ export function createBackend({
           status: 200,
           json: {
             summary: summary(id),
-            spec: {
-              guildRef: { name: "repair" },
-              task: TASK,
-              workspace: { archive: { configMap: "textkit", key: "workspace.tar.gz" } },
-            },
+            spec: specOf(id),
             conditions: [],
             lastSeq: events.length,
             sealed: false,

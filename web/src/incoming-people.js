@@ -1,13 +1,13 @@
 // Guards the sheets on which a person decides: what waits is read field by field into bounded strings and numbers.
 // Arguments stay one string, whole, however long: only what is drawn of them is cut into rows.
-import { cut, listOf, numberOr, recordOf, stringOf } from "./safe.js";
+import { string } from "./incoming-fields.js";
+import { listOf, numberOr, recordOf, stringOf } from "./safe.js";
 
 const WAITING_MAX_COUNT = 200;
 const OPTIONS_MAX_COUNT = 16;
 const ID = /^[A-Za-z0-9._-]{1,64}$/;
 const HASH = /^[0-9a-f]{64}$/;
 
-const string = (value, maxChars) => cut(stringOf(value), maxChars);
 const matching = (value, pattern) => (typeof value === "string" && pattern.test(value) ? value : "");
 
 const head = (view, item) => ({

@@ -1,19 +1,10 @@
 // Guards every view against the shape of what a server sends: answers are read field by field into plain records of
 // bounded strings, numbers and booleans. A wrong type becomes text, null or nothing; it never becomes structure.
-import { cut, listOf, numberOr, recordOf, stringOf } from "./safe.js";
-
-const string = (value, maxChars = 4096) => cut(stringOf(value), maxChars);
-const optional = (value, maxChars) => (value === undefined || value === null ? undefined : string(value, maxChars));
-const strings = (value, most, maxChars = 400) =>
-  listOf(value)
-    .slice(0, most)
-    .map((one) => string(one, maxChars));
-const number = (value, other = 0) => numberOr(value) ?? other;
-const prose = (value) => stringOf(value);
+import { number, optional, prose, ROLES_MAX_COUNT, string, strings, TOOLS_MAX_COUNT } from "./incoming-fields.js";
+import { readGuildSpec, readSpec } from "./incoming-spec.js";
+import { listOf, numberOr, recordOf, stringOf } from "./safe.js";
 
 const RUNS_MAX_COUNT = 1000;
-const ROLES_MAX_COUNT = 64;
-const TOOLS_MAX_COUNT = 200;
 const FILES_MAX_COUNT = 2000;
 
 /** A RunSummary. */
@@ -77,59 +68,6 @@ export function readDetail(value) {
         reason: string(recordOf(one).reason, 80),
         message: string(recordOf(one).message, 1100),
       })),
-  };
-}
-
-function readSpec(value) {
-  const spec = recordOf(value);
-  const { git, claim, archive } = recordOf(spec.workspace);
-  const workspace = {};
-  if (git) workspace.git = { url: string(recordOf(git).url, 2100), ref: string(recordOf(git).ref, 300) };
-  if (claim) workspace.claim = { name: string(recordOf(claim).name, 300) };
-  if (archive)
-    workspace.archive = {
-      configMap: string(recordOf(archive).configMap, 300),
-      key: string(recordOf(archive).key, 300),
-      stripComponents: number(recordOf(archive).stripComponents),
-    };
-  return {
-    guildRef: { name: string(recordOf(spec.guildRef).name, 300) },
-    guild: spec.guild ? readGuildSpec(spec.guild) : null,
-    task: prose(spec.task),
-    workspace,
-    image: string(spec.image, 600),
-    budget: readBudget(spec.budget),
-  };
-}
-
-function readBudget(value) {
-  const { costMicroUSD, tokens, steps, seconds } = recordOf(value);
-  return {
-    costMicroUSD: numberOr(costMicroUSD),
-    tokens: numberOr(tokens),
-    steps: numberOr(steps),
-    seconds: numberOr(seconds),
-  };
-}
-
-function readGuildSpec(value) {
-  const spec = recordOf(value);
-  return {
-    defaults: readBudget(spec.defaults),
-    entryRole: string(spec.entryRole, 80),
-    roles: listOf(spec.roles)
-      .slice(0, ROLES_MAX_COUNT)
-      .map((one) => {
-        const role = recordOf(one);
-        return {
-          name: string(role.name, 80),
-          label: string(role.label, 120),
-          description: string(role.description, 2100),
-          tools: strings(role.tools, TOOLS_MAX_COUNT, 80),
-          delegates: strings(role.delegates, ROLES_MAX_COUNT, 80),
-          handler: Boolean(role.handler),
-        };
-      }),
   };
 }
 

@@ -95,6 +95,9 @@ export const freshRun = () => ({
   stage: { tooltip: null, token: 0, pinned: null },
 });
 
+/** What a Run that is started again had and the form does not show. `guild` is one written into the Run itself. */
+export const noRest = () => ({ guild: null, spec: {}, workspace: {}, git: {}, claim: {} });
+
 export const emptyForm = () => ({
   namespace: "",
   guild: "",
@@ -103,7 +106,9 @@ export const emptyForm = () => ({
   source: "none",
   gitUrl: "",
   gitRef: "",
+  gitSecret: "",
   claim: "",
+  template: "",
   configMap: "",
   key: "workspace.tar.gz",
   strip: "",
@@ -114,6 +119,8 @@ export const emptyForm = () => ({
   minutes: "",
   mode: "interactive",
   private: false,
+  deliver: "patch",
+  rest: noRest(),
   showProblems: false,
   busy: "",
   problem: null,

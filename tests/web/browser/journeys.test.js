@@ -327,6 +327,32 @@ test(
   },
 );
 
+test("Run again is the same run, with what the form has no field for, and says so", { skip }, async () => {
+  const watched = await open("#/runs/demo.yesterday");
+  const { page } = watched;
+  await page.click("text=Run again");
+  await page.waitForSelector(".compose");
+  assert.equal(await page.inputValue("#compose-gitSecret"), "textkit-read");
+  assert.equal(await page.inputValue("#compose-deliver"), "branch");
+  await shows(page, ".taken-over", /storage, depth, env, resources/);
+  await shows(page, ".reach", /pushed to a new branch/);
+  await shows(page, ".yaml", /depth: 50[\s\S]*deliver: branch\n[\s\S]*CI: "1"/);
+  await page.check(".compose input[type=checkbox]");
+  await shows(page, ".yaml", /private: true\n {2}deliver: none/);
+  assert.equal(await page.inputValue("#compose-deliver"), "none");
+  await page.click("text=Leave them out");
+  await page.waitForSelector(".taken-over", { state: "detached" });
+  await page.selectOption("#compose-source", "template");
+  await page.fill("#compose-template", "golden");
+  await shows(page, ".reach", /a copy of the claim golden/);
+  await page.click("text=Start the run");
+  await page.waitForSelector(".watch");
+  const { spec } = stage.server.backend.state.acts.at(-1).create;
+  assert.deepEqual(spec.workspace, { template: { claim: "golden" } });
+  assert.deepEqual([spec.private, spec.deliver, "env" in spec], [true, "none", false]);
+  await quiet(watched);
+});
+
 test("a run that waits, one that was refused and one that is not there say why", { skip }, async () => {
   const watched = await open("#/runs/demo.waiting");
   const { page } = watched;

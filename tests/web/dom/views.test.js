@@ -1,8 +1,7 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { dom, frames } from "../lib/dom.js";
-import { corporaMissing, hostileTexts, xssCases } from "../lib/corpora.js";
-import { base, draw, watching } from "../lib/screens.js";
+import { dom } from "../lib/dom.js";
+import { assertTrusted, base, draw, watching } from "../lib/screens.js";
 import { goodRun } from "../../../web/dev/frames.js";
 
 const actions = await import("../../../web/src/actions.js");
@@ -11,7 +10,6 @@ const { createLabels } = await import("../../../web/src/labels.js");
 const { modelToWire } = await import("../../../web/src/model.js");
 const { createBackend } = await import("../../../web/dev/backend.js");
 const { readApprovals } = await import("../../../web/src/incoming-people.js");
-const { cutRows } = await import("../../../web/src/derive/rows.js");
 
 const SCREENS = [
   "#/runs/demo.fix-slug",
@@ -20,21 +18,6 @@ const SCREENS = [
   "#/runs/demo.fix-slug?view=changes",
   "#/runs/demo.fix-slug?view=events",
 ];
-const FORBIDDEN =
-  "script,style,iframe,object,embed,form:not(.signin-card):not(.compose-form),img,video,audio,base,meta,link,template,foreignObject,animate,set,use,image";
-
-/** No element or attribute in the page that we did not write: what data could have added. */
-function assertTrusted(element, what) {
-  assert.equal(element.querySelectorAll(FORBIDDEN).length, 0, what);
-  for (const one of element.querySelectorAll("*")) {
-    for (const { name, value } of one.attributes) {
-      assert.doesNotMatch(name, /^on|^srcdoc$|^src$|^action$|^formaction$|^xlink/i, `${what} ${one.localName}@${name}`);
-      if (name === "href") assert.match(value, /^(#|https?:\/\/|mailto:|icons\/)/, what);
-    }
-  }
-  assert.doesNotMatch(element.textContent, /[\u0000-\u0008\u001b]/, what);
-}
-
 test("positive control: the checker sees an image and a handler", () => {
   const bad = dom.window.document.createElement("div");
   bad.append(dom.window.document.createElement("img"));
@@ -66,50 +49,6 @@ test("the whole Guild is drawn before anything has run", async () => {
     [...element.querySelectorAll(".graph-node:not(.graph-node--tool) .node-label")].map((node) => node.textContent),
     ["The human", "Planner", "Coder", "Reviewer", "Warden"],
   );
-});
-
-const rewritten = (events, hostile) =>
-  events.map((event) => {
-    const copy = structuredClone(event);
-    for (const field of ["title", "task", "brief", "text", "summary", "output", "arguments", "result", "context"])
-      if (typeof copy[field] === "string") copy[field] = hostile;
-    if (copy.items) copy.items = copy.items.map((item) => ({ ...item, text: hostile }));
-    if (copy.roles) copy.roles = copy.roles.map((role) => ({ ...role, label: hostile }));
-    if (copy.files) copy.files = copy.files.map((file) => ({ ...file, path: hostile }));
-    if (copy.artifacts) copy.artifacts = [hostile];
-    return copy;
-  });
-
-test("C1: hostile text in every field of a run, in every view", { skip: corporaMissing }, async () => {
-  const payloads = [
-    ...xssCases()
-      .map((one) => one.payload)
-      .filter((one) => one.length > 10 && one.length < 600)
-      .filter((_, at) => at % 45 === 0),
-    ...hostileTexts()
-      .map((one) => one.text)
-      .filter((one) => one.length < 600),
-  ];
-  assert.ok(payloads.length > 40);
-  for (const [index, payload] of payloads.entries()) {
-    const hash = SCREENS[index % SCREENS.length];
-    const events = rewritten(goodRun(), payload);
-    const ops = new Map([["o21", { events: events.filter((event) => event.op === "o21"), lastSeq: 0 }]]);
-    const state = watching(events, {
-      hash: `${hash}${hash.includes("?") ? "&" : "?"}op=o20`,
-      ops,
-      planOpen: true,
-      modal: { kind: "result", message: "", busy: false, error: payload },
-      summary: { label: payload, summary: payload, message: payload, reason: "Internal", phase: "Failed" },
-      changes: {
-        status: "ready",
-        sha: "",
-        problem: null,
-        view: { patch: payload, message: payload, files: [{ path: payload, status: payload }], omitted: [payload] },
-      },
-    });
-    assertTrusted(await draw(state), payload.slice(0, 80));
-  }
 });
 
 test("C2: an object, array, number or null in every served field draws as text, never crashes", async () => {
@@ -224,71 +163,6 @@ function spoiled(wire, value) {
 }
 
 const first = (result) => (Array.isArray(result) ? result[0] : result);
-
-/** The sheets, and the surface that leads to them, with `hostile` wherever a server's or an agent's text goes. */
-function sheets(hostile) {
-  const head = {
-    run: hostile,
-    uid: hostile,
-    label: hostile,
-    may: true,
-    role: hostile,
-    state: "open",
-    askedAt: hostile,
-  };
-  const question = {
-    ...head,
-    kind: "question",
-    id: "q1",
-    budget: false,
-    text: hostile,
-    context: hostile,
-    options: [hostile],
-  };
-  const approval = {
-    ...head,
-    kind: "approval",
-    id: "a1",
-    callId: hostile,
-    tool: hostile,
-    effect: hostile,
-    hash: "c".repeat(64),
-  };
-  const asks = { status: "ready", questions: [question], approvals: [{ ...approval, arguments: hostile, bytes: 3 }] };
-  const modal = { message: "", busy: false, error: hostile, choice: hostile, read: true, seen: true };
-  const closed = { by: hostile, text: hostile, outcome: "success" };
-  const sheet = {
-    text: hostile,
-    exact: true,
-    starts: cutRows(hostile, 0, 96, 1e9).starts,
-    next: hostile.length,
-    top: 0,
-    height: 300,
-    done: true,
-  };
-  const open = (fields) =>
-    watching(goodRun().slice(0, 20), { asks: { ...asks, problem: null, loading: 0 }, modal: { ...modal, ...fields } });
-  return [
-    open({ kind: "question", item: question, closed: null }),
-    open({ kind: "question", item: question, closed }),
-    open({ kind: "approval", item: asks.approvals[0], closed: null, sheet }),
-    open({ kind: "approval", item: asks.approvals[0], closed, sheet }),
-    open({ kind: "interrupt", intent: "inquire", message: hostile }),
-  ];
-}
-
-test("C1: hostile text in questions, approvals and their sheets", { skip: corporaMissing }, async () => {
-  const payloads = [
-    ...xssCases()
-      .slice(0, 60)
-      .map((one) => one.payload),
-    ...hostileTexts()
-      .slice(0, 20)
-      .map((one) => one.text ?? ""),
-  ];
-  for (const hostile of payloads.filter((one) => typeof one === "string" && one !== ""))
-    for (const state of sheets(hostile)) assertTrusted(await draw(state), hostile.slice(0, 60));
-});
 
 test("A3: the sheet shows the tool and every argument apart from prose, and approves nothing unread", async () => {
   const whole = '{"command":"git push --force","note":"run tests \u202eshsup\u200b"}';

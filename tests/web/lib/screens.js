@@ -1,4 +1,5 @@
 // Whole screens drawn in jsdom: a state in, the element that the real hyperapp made of it out.
+import assert from "node:assert/strict";
 import { dom, frames } from "./dom.js";
 
 globalThis.matchMedia = () => ({ matches: true, addEventListener() {}, removeEventListener() {} });
@@ -68,3 +69,17 @@ export function watching(events, { hash, config = null, summary = {}, ...more } 
   };
 }
 
+const FORBIDDEN =
+  "script,style,iframe,object,embed,form:not(.signin-card):not(.compose-form),img,video,audio,base,meta,link,template,foreignObject,animate,set,use,image";
+
+/** No element or attribute in the page that we did not write: what data could have added. */
+export function assertTrusted(element, what) {
+  assert.equal(element.querySelectorAll(FORBIDDEN).length, 0, what);
+  for (const one of element.querySelectorAll("*")) {
+    for (const { name, value } of one.attributes) {
+      assert.doesNotMatch(name, /^on|^srcdoc$|^src$|^action$|^formaction$|^xlink/i, `${what} ${one.localName}@${name}`);
+      if (name === "href") assert.match(value, /^(#|https?:\/\/|mailto:|icons\/)/, what);
+    }
+  }
+  assert.doesNotMatch(element.textContent, /[\u0000-\u0008\u001b]/, what);
+}

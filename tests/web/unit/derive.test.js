@@ -10,7 +10,6 @@ import { subtitleOf, titleOf } from "../../../web/src/derive/title.js";
 import { deriveCostStrip, newestLedger } from "../../../web/src/derive/cost.js";
 import { edgeStats } from "../../../web/src/derive/edges.js";
 import { layoutGraph } from "../../../web/src/derive/graph.js";
-import { formProblems, manifestOf, specOf, yaml } from "../../../web/src/derive/manifest.js";
 import { deriveNowCaption } from "../../../web/src/derive/now.js";
 import { parsePatch } from "../../../web/src/derive/patch.js";
 import { sequenceColumns, sequenceMessages, toMermaid } from "../../../web/src/derive/sequence.js";
@@ -23,7 +22,6 @@ import {
 } from "../../../web/src/derive/tooltip.js";
 import { clock, count, duration, money, msOf } from "../../../web/src/format.js";
 import { formatRoute, parseRoute } from "../../../web/src/router.js";
-import { emptyForm } from "../../../web/src/state.js";
 
 const good = () => foldAll(goodRun());
 const part = (count) => foldAll(goodRun().slice(0, count));
@@ -288,38 +286,6 @@ test("patch: files, line numbers, and any text at all", () => {
   ])
     assert.ok(Array.isArray(parsePatch(odd).files));
   assert.equal(parsePatch("+\n".repeat(300000)).cut, true);
-});
-
-test("manifest: what is sent and what is shown say the same, and YAML cannot be broken out of", () => {
-  const form = {
-    ...emptyForm(),
-    namespace: "demo",
-    guild: "repair",
-    task: "line\n\n  - x: {{ y }}\nend",
-    source: "archive",
-    configMap: "src",
-    strip: "1",
-    dollars: "0.5",
-    minutes: "10",
-  };
-  assert.deepEqual(specOf(form), {
-    guildRef: { name: "repair" },
-    task: form.task,
-    workspace: { archive: { configMap: "src", key: "workspace.tar.gz", stripComponents: 1 } },
-    budget: { costMicroUSD: 500000, seconds: 600 },
-  });
-  assert.match(manifestOf(form), /task: \|-\n    line\n\n      - x: \{\{ y \}\}\n    end\n/);
-  assert.equal(
-    yaml({ a: "no", b: "1", c: "x: y", d: " lead", e: "a\u2028b\nc", f: "plain text" }),
-    'a: "no"\nb: "1"\nc: "x: y"\nd: " lead"\ne: "a\u2028b\\nc"\nf: plain text\n',
-  );
-  assert.deepEqual(formProblems(form), []);
-  assert.deepEqual(
-    formProblems({ ...emptyForm(), source: "git", gitUrl: "file:///etc", dollars: "x", name: "Bad_" }).map(
-      (one) => one.field,
-    ),
-    ["namespace", "guild", "task", "name", "gitUrl", "dollars"],
-  );
 });
 
 test("timeline: idle is squeezed, spans keep their order and stay inside", () => {

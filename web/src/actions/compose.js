@@ -2,13 +2,19 @@
 import { formProblems, specOf } from "../derive/manifest.js";
 import { focus, request } from "../effects.js";
 import { listOf, numberOr, recordOf, stringOf } from "../safe.js";
-import { emptyForm } from "../state.js";
+import { emptyForm, noRest } from "../state.js";
 import { Go } from "./route.js";
 import { refusedOr } from "./problems.js";
 
 export const SetField = (state, { field, value }) => ({
   ...state,
   compose: { ...state.compose, [field]: value, dry: null, problem: null },
+});
+
+/** Starts without what the form does not show; a Guild of its own stays, since nothing else stands for it. */
+export const LeaveRest = (state) => ({
+  ...state,
+  compose: { ...state.compose, rest: { ...noRest(), guild: state.compose.rest.guild }, dry: null, problem: null },
 });
 
 export function Submit(state, dryRun) {
@@ -41,11 +47,11 @@ export function SubmitAnswered(state, answer) {
   );
 }
 
-/** Fills Compose from a Run that was watched. */
+/** Fills Compose from a Run that was watched; what no field shows is taken over, and named there. */
 export function RunAgain(state, detail) {
   const { spec, summary } = detail;
   const { workspace, budget } = spec;
-  const source = ["git", "claim", "archive"].find((name) => workspace[name]) ?? "none";
+  const source = ["git", "claim", "archive", "template"].find((name) => workspace[name]) ?? "none";
   const compose = {
     ...emptyForm(),
     namespace: stringOf(summary?.namespace),
@@ -54,7 +60,9 @@ export function RunAgain(state, detail) {
     source,
     gitUrl: stringOf(workspace.git?.url),
     gitRef: stringOf(workspace.git?.ref),
+    gitSecret: stringOf(workspace.git?.secret),
     claim: stringOf(workspace.claim?.name),
+    template: stringOf(workspace.template?.claim),
     configMap: stringOf(workspace.archive?.configMap),
     key: stringOf(workspace.archive?.key) || "workspace.tar.gz",
     strip: String(workspace.archive?.stripComponents || ""),
@@ -63,6 +71,10 @@ export function RunAgain(state, detail) {
     tokens: String(budget.tokens ?? ""),
     steps: String(budget.steps ?? ""),
     minutes: numberOr(budget.seconds) === null ? "" : String(budget.seconds / 60),
+    mode: spec.mode || "interactive",
+    private: spec.private,
+    deliver: spec.private ? "patch" : spec.deliver || "patch",
+    rest: spec.rest,
   };
   return Go({ ...state, compose, modal: null }, { screen: "compose", q: "" });
 }

@@ -2,24 +2,52 @@
 
 /** The `spec` of a Run from the form; empty fields are left out, so that the cluster's defaults apply. */
 export function specOf(form) {
-  const spec = { guildRef: { name: form.guild }, task: form.task };
-  const workspace = workspaceOf(form);
-  if (workspace !== null) spec.workspace = workspace;
+  const { rest } = form;
+  const spec = ownGuild(form) ? { guild: rest.guild } : { guildRef: { name: form.guild } };
+  spec.task = form.task;
+  const workspace = { ...workspaceOf(form), ...rest.workspace };
+  if (Object.keys(workspace).length > 0) spec.workspace = workspace;
   if (form.image) spec.image = form.image;
   const budget = budgetOf(form);
   if (Object.keys(budget).length > 0) spec.budget = budget;
   if (form.mode !== "interactive") spec.mode = form.mode;
-  if (form.private) {
-    spec.private = true;
-    spec.deliver = "none";
-  }
-  return spec;
+  if (form.private) spec.private = true;
+  const deliver = deliveryOf(form);
+  if (deliver !== "patch") spec.deliver = deliver;
+  return { ...spec, ...fitting(rest.spec, form) };
 }
 
-function workspaceOf({ source, gitUrl, gitRef, claim, configMap, key, strip }) {
-  if (source === "git") return { git: { url: gitUrl, ...(gitRef ? { ref: gitRef } : {}) } };
-  if (source === "claim") return { claim: { name: claim } };
-  if (source !== "archive") return null;
+/** Whether the Run brings the Guild that was written into the earlier one. */
+export const ownGuild = (form) => form.guild === "" && form.rest.guild !== null;
+
+/** Where the changes go: a private Run delivers nothing, whatever was chosen before. */
+export const deliveryOf = (form) => (form.private ? "none" : form.deliver);
+
+/** The names of what is taken over from the Run that is started again, beside what the form shows. */
+export const takenOver = (form) => [
+  ...Object.keys(form.rest.workspace),
+  ...(form.source === "git" ? Object.keys(form.rest.git) : []),
+  ...(form.source === "claim" ? Object.keys(form.rest.claim) : []),
+  ...Object.keys(fitting(form.rest.spec, form)),
+];
+
+// What goes with a branch or a private Run only would keep any other from being accepted.
+function fitting({ publish, retainSeconds, ...others }, form) {
+  return {
+    ...others,
+    ...(publish !== undefined && deliveryOf(form) === "branch" ? { publish } : {}),
+    ...(retainSeconds !== undefined && form.private ? { retainSeconds } : {}),
+  };
+}
+
+function workspaceOf({ source, gitUrl, gitRef, gitSecret, claim, template, configMap, key, strip, rest }) {
+  if (source === "git") {
+    const secret = gitSecret ? { secretRef: { name: gitSecret } } : {};
+    return { git: { url: gitUrl, ...(gitRef ? { ref: gitRef } : {}), ...rest.git, ...secret } };
+  }
+  if (source === "claim") return { claim: { name: claim, ...rest.claim } };
+  if (source === "template") return { template: { claim: template } };
+  if (source !== "archive") return {};
   return {
     archive: { configMap, ...(key ? { key } : {}), ...(Number(strip) > 0 ? { stripComponents: Number(strip) } : {}) },
   };
@@ -41,7 +69,7 @@ export function formProblems(form) {
     if (!ok) problems.push({ field, message });
   };
   need("namespace", form.namespace !== "", "Choose a namespace.");
-  need("guild", form.guild !== "", "Choose a Guild.");
+  need("guild", form.guild !== "" || ownGuild(form), "Choose a Guild.");
   need("task", form.task.trim() !== "", "Write a task.");
   need("task", new TextEncoder().encode(form.task).length <= 65536, "The task is over 64 KiB; shorten it.");
   need(
@@ -55,6 +83,12 @@ export function formProblems(form) {
       /^(https|ssh|git):\/\/\S+$/.test(form.gitUrl),
       "A git address begins with https:// or ssh://.",
     );
+  need(
+    "deliver",
+    deliveryOf(form) !== "branch" || form.source === "git",
+    "A branch is pushed to the git repository the workspace comes from: choose one, or deliver a patch.",
+  );
+  if (form.source === "template") need("template", form.template !== "", "Name the volume claim to copy.");
   if (form.source === "claim") need("claim", form.claim !== "", "Name the volume claim.");
   if (form.source === "archive") need("configMap", form.configMap !== "", "Name the ConfigMap that holds the archive.");
   for (const field of ["dollars", "tokens", "steps", "minutes"]) {
@@ -94,11 +128,12 @@ export function yaml(value, indent = "") {
     .join("");
 }
 
-const isNested = (value) => value !== null && typeof value === "object";
+const isNested = (value) => value !== null && typeof value === "object" && Object.keys(value).length > 0;
 const key = (name) => (/^[A-Za-z][A-Za-z0-9_.-]*$/.test(name) ? name : JSON.stringify(name));
 const AMBIGUOUS = /^(?:true|false|yes|no|on|off|null|~|y|n)$/i;
 
 function scalar(value, indent) {
+  if (value !== null && typeof value === "object") return Array.isArray(value) ? "[]\n" : "{}\n";
   if (typeof value !== "string") return `${value}\n`;
   if (/\n/.test(value) && isBlockSafe(value)) return block(value, indent);
   return /^[A-Za-z/][A-Za-z0-9 _./@+-]*[A-Za-z0-9/]$|^[A-Za-z]$/.test(value) && !AMBIGUOUS.test(value)

@@ -1,6 +1,7 @@
 // What a run of the Compose form would get: its budget where the form is silent, and what it can reach.
 import { LIMITS, TOOL_EFFECTS } from "../contract.js";
 import { money } from "../format.js";
+import { deliveryOf, ownGuild } from "./manifest.js";
 import { listOf, numberOr, recordOf, table, text } from "../safe.js";
 
 const BUILT_IN = table(TOOL_EFFECTS);
@@ -20,6 +21,9 @@ export function defaultBudget(config, form) {
 }
 
 const chosenGuild = (config, form) =>
+  ownGuild(form) ? { spec: form.rest.guild } : offered(config, form);
+
+const offered = (config, form) =>
   listOf(config?.guilds)
     .map(recordOf)
     .find((one) => one.namespace === form.namespace && one.name === form.guild);
@@ -33,8 +37,7 @@ export function reachOf(form, config, labels) {
     (tool) => (effects.get(tool) ?? BUILT_IN[tool] ?? "consequential") === "consequential",
   );
   const writes = [...tools].some((tool) => (effects.get(tool) ?? BUILT_IN[tool]) === "write");
-  const where =
-    form.source === "claim" && form.claim ? `the claim ${text(form.claim, 80)}, in place` : "a workspace of its own";
+  const where = placeOf(form);
   const network =
     config?.isolationRequired === false
       ? "this cluster does not require proven isolation, so its code may reach the network"
@@ -43,5 +46,15 @@ export function reachOf(form, config, labels) {
     outside.length > 0
       ? `, and acts outside only through ${outside.map(labels.tool).join(", ")}, each after your approval`
       : "";
-  return `This run ${guild === undefined || writes ? "reads and changes" : "only reads"} ${where}; ${network}${acts}.`;
+  const pushed =
+    deliveryOf(form) === "branch"
+      ? " What it changes is pushed to a new branch of its repository, by a pod that never runs its code."
+      : "";
+  return `This run ${guild === undefined || writes ? "reads and changes" : "only reads"} ${where}; ${network}${acts}.${pushed}`;
+}
+
+function placeOf({ source, claim, template }) {
+  if (source === "claim" && claim) return `the claim ${text(claim, 80)}, in place`;
+  if (source === "template" && template) return `a copy of the claim ${text(template, 80)}`;
+  return "a workspace of its own";
 }

@@ -2,17 +2,14 @@
 import { h } from "../h.js";
 import { listOf, recordOf, table, text } from "../safe.js";
 import { TOOL_EFFECTS } from "../contract.js";
-import { formProblems, manifestOf } from "../derive/manifest.js";
+import { deliveryOf, formProblems, manifestOf, ownGuild, takenOver } from "../derive/manifest.js";
 import { defaultBudget, reachOf } from "../derive/offer.js";
-import { Copy, SetField, Submit } from "../actions.js";
+import { Copy, LeaveRest, Submit } from "../actions.js";
+import { WorkspaceFields } from "./compose-workspace.js";
+import { Field, Select, set } from "./fields.js";
 import { Icon } from "./icons.js";
 import { Button, Chip, Problem } from "./parts.js";
 import { Prose } from "./prose.js";
-
-const set = (field) => [
-  SetField,
-  (event) => ({ field, value: event.target.type === "checkbox" ? event.target.checked : event.target.value }),
-];
 
 export function Compose(state, store) {
   const form = state.compose;
@@ -42,20 +39,8 @@ export function Compose(state, store) {
         GuildField(state, form, problems),
         WorkspaceFields(form, problems),
         BudgetFields(state, form, problems),
-        h("fieldset", {}, [
-          h("legend", {}, "How it runs"),
-          h("div", { class: "field-row" }, [
-            Select("mode", "Mode", form.mode, [
-              ["interactive", "Interactive: may ask you"],
-              ["scheduled", "Scheduled: asks nobody"],
-            ]),
-            ImageField(state, form, problems),
-          ]),
-          h("label", { class: "check" }, [
-            h("input", { type: "checkbox", checked: form.private, onchange: set("private") }),
-            "Private: nothing is kept after it ends",
-          ]),
-        ]),
+        HowFields(state, form, problems),
+        TakenOver(form),
         h("div", { class: "compose-acts" }, [
           Button({
             action: [Submit, true],
@@ -97,39 +82,6 @@ function TaskField(form, problems, store) {
   ]);
 }
 
-function Field({ field, label, hint = "", value, problems, type = "text", placeholder = "" }) {
-  const bad = problems.get(field);
-  return h("div", { class: "field", key: field }, [
-    h("label", { for: `compose-${field}` }, label),
-    h("input", {
-      id: `compose-${field}`,
-      type,
-      value,
-      placeholder,
-      oninput: set(field),
-      "aria-invalid": bad ? "true" : "false",
-      "aria-describedby": `compose-${field}-note`,
-      autocomplete: "off",
-      spellcheck: "false",
-      inputmode: type === "number" ? "decimal" : "text",
-      ...(type === "number" ? { step: "any", min: "0" } : {}),
-    }),
-    h("p", { id: `compose-${field}-note`, class: bad ? "field-error" : "hint" }, bad ?? hint),
-  ]);
-}
-
-function Select(field, label, value, options, bad) {
-  return h("div", { class: "field", key: field }, [
-    h("label", { for: `compose-${field}` }, label),
-    h(
-      "select",
-      { id: `compose-${field}`, onchange: set(field), value, "aria-invalid": bad ? "true" : "false" },
-      options.map(([key, word]) => h("option", { value: key, key, selected: key === value }, word)),
-    ),
-    bad && h("p", { class: "field-error" }, bad),
-  ]);
-}
-
 const NamespaceField = (state, form, problems) =>
   Select(
     "namespace",
@@ -161,7 +113,7 @@ function GuildField(state, form, problems) {
   const chosen = guilds.find((guild) => guild.name === form.guild);
   return h("fieldset", {}, [
     h("legend", {}, "Guild"),
-    guilds.length === 0
+    guilds.length === 0 && form.rest.guild === null
       ? h(
           "p",
           { class: "hint" },
@@ -172,7 +124,7 @@ function GuildField(state, form, problems) {
       : h(
           "div",
           { class: "guilds", role: "radiogroup", "aria-label": "Guild", id: "compose-guild", tabindex: "-1" },
-          guilds.map((guild) => GuildOption(guild, form)),
+          [form.rest.guild !== null && OwnGuild(form), ...guilds.map((guild) => GuildOption(guild, form))],
         ),
     problems.has("guild") && h("p", { class: "field-error" }, problems.get("guild")),
     chosen &&
@@ -183,6 +135,12 @@ function GuildField(state, form, problems) {
       ),
   ]);
 }
+
+const OwnGuild = (form) =>
+  h("label", { class: ["guild-option", ownGuild(form) && "is-active"].filter(Boolean), key: "" }, [
+    h("input", { type: "radio", name: "guild", value: "", checked: ownGuild(form), onchange: set("guild") }),
+    h("span", {}, "The Guild written into the earlier run"),
+  ]);
 
 const GuildOption = (guild, form) =>
   h(
@@ -234,40 +192,6 @@ function RoleCard(state, role, guild) {
   ]);
 }
 
-function WorkspaceFields(form, problems) {
-  const field = (name, label, hint, placeholder) =>
-    Field({ field: name, label, hint, value: form[name], problems, placeholder });
-  return h("fieldset", {}, [
-    h("legend", {}, "Workspace"),
-    Select("source", "Source", form.source, [
-      ["none", "Empty workspace"],
-      ["git", "Git repository"],
-      ["archive", "Archive in a ConfigMap"],
-      ["claim", "Existing volume claim"],
-    ]),
-    form.source === "git" &&
-      h("div", { class: "field-row", key: "git" }, [
-        field("gitUrl", "Repository", "", "https://…"),
-        field("gitRef", "Branch, tag or commit", "Left out: the default branch"),
-      ]),
-    form.source === "archive" &&
-      h("div", { class: "field-row", key: "archive" }, [
-        field("configMap", "ConfigMap", ""),
-        field("key", "Key", ""),
-        Field({
-          field: "strip",
-          label: "Strip components",
-          hint: "0 to 8",
-          value: form.strip,
-          problems,
-          type: "number",
-        }),
-      ]),
-    form.source === "claim" &&
-      h("div", { key: "claim" }, [field("claim", "Claim", "It is changed in place, by one run at a time.")]),
-  ]);
-}
-
 function BudgetFields(state, form, problems) {
   const defaults = defaultBudget(state.config, form);
   return h("fieldset", {}, [
@@ -285,6 +209,44 @@ function BudgetFields(state, form, problems) {
       ),
     ),
   ]);
+}
+
+function HowFields(state, form, problems) {
+  return h("fieldset", {}, [
+    h("legend", {}, "How it runs"),
+    h("div", { class: "field-row" }, [
+      Select("mode", "Mode", form.mode, [
+        ["interactive", "Interactive: may ask you"],
+        ["scheduled", "Scheduled: asks nobody"],
+      ]),
+      ImageField(state, form, problems),
+      Select("deliver", "Its changes become", deliveryOf(form), deliveries(form), problems.get("deliver")),
+    ]),
+    h("label", { class: "check" }, [
+      h("input", { type: "checkbox", checked: form.private, onchange: set("private") }),
+      "Private: nothing is kept after it ends",
+    ]),
+  ]);
+}
+
+const deliveries = (form) =>
+  form.private
+    ? [["none", "Nothing: it is private"]]
+    : [
+        ["patch", "A patch to download"],
+        ["branch", "A new branch, pushed"],
+        ["none", "Only a report"],
+      ];
+
+function TakenOver(form) {
+  const names = takenOver(form);
+  return (
+    names.length > 0 &&
+    h("div", { class: "taken-over", key: "rest" }, [
+      h("p", { class: "hint" }, `Taken over from the earlier run: ${text(names.join(", "), 400)}.`),
+      Button({ action: [LeaveRest], icon: "cancelled", label: "Leave them out", small: true }),
+    ])
+  );
 }
 
 function Beside(state, form) {

@@ -3,9 +3,10 @@ import assert from "node:assert/strict";
 import { openPage, watchedPage } from "../../lib/browser.js";
 import { setStage } from "../../lib/stage.js";
 import { startConsoleServer } from "../../lib/console-server.js";
-import { corporaMissing, ownCases, xssCases } from "../../lib/corpora.js";
+import { hostileTexts, ownCases, xssCases } from "../../lib/corpora.js";
 import { textOf } from "../../lib/cases.js";
-import { goodRun, longRun } from "../../../../web/dev/frames.js";
+import { dealer, hostileEvents, hostileSummary } from "../../lib/hostile.js";
+import { failedRun, goodRun, longRun } from "../../../../web/dev/frames.js";
 
 const stage = setStage({
   shared: true,
@@ -13,40 +14,32 @@ const stage = setStage({
 });
 const { skip } = stage;
 
-/** A run whose every text field is hostile, a different payload each. */
-function hostileRun(payloads) {
-  let at = 0;
-  const next = () => payloads[at++ % payloads.length];
-  return goodRun().map((event) => {
-    const copy = structuredClone(event);
-    for (const field of ["title", "task", "brief", "text", "summary", "output", "result"])
-      if (typeof copy[field] === "string")
-        copy[field] = next().slice(0, field === "title" || field === "summary" ? 190 : 3000) || "x";
-    if (copy.roles) copy.roles = copy.roles.map((role) => ({ ...role, label: next().slice(0, 70) }));
-    if (copy.items) copy.items = copy.items.map((item) => ({ ...item, text: next().slice(0, 300) }));
-    if (copy.files) copy.files = copy.files.map((file) => ({ ...file, path: next().slice(0, 300) }));
-    return copy;
-  });
+const texts = () => [
+  ...ownCases()
+    .filter((one) => !one.slow)
+    .map(textOf),
+  ...xssCases().map((one) => one.payload),
+  ...hostileTexts().map((one) => one.text),
+];
+
+/** The good run, which fails at its end, with an error raised on the way; every text of it hostile. */
+function hostileRun(next) {
+  const events = [...goodRun().slice(0, -1), ...failedRun(goodRun()[0].run).slice(-2)];
+  return hostileEvents(events, next).map((event, at) => ({ ...event, seq: at + 1, run: goodRun()[0].run }));
 }
 
+const OURS_ARE_NONE =
+  "#app :is(img, script, iframe, object, embed, style, form, video, audio, meta, base, template, foreignObject, animate)";
 const VIEWS = ["flow", "sequence", "timeline", "changes", "events"];
 
 test(
   "C1: a whole hostile run in every view: no script, no foreign request, no violation, nothing but our elements",
   { skip },
   async () => {
-    const payloads = [
-      ...ownCases()
-        .filter((one) => !one.slow)
-        .map(textOf),
-      ...(corporaMissing
-        ? []
-        : xssCases()
-            .map((one) => one.payload)
-            .filter((one) => one.length < 3000 && one.length > 12)
-            .filter((_, at) => at % 9 === 0)),
-    ];
-    stage.server.backend.replaceEvents("demo.fix-slug", hostileRun(payloads));
+    const deck = dealer(texts());
+    const { backend } = stage.server;
+    backend.replaceEvents("demo.fix-slug", hostileRun(deck.next));
+    Object.assign(backend.runs.get("demo.fix-slug").summary, hostileSummary(deck.next), { id: "demo.fix-slug" });
     const { page, log, context } = await watchedPage(stage.browser, stage.server.url);
     await page.addInitScript(() => {
       window.pwned = () => {
@@ -62,15 +55,7 @@ test(
         await page.keyboard.press("j");
         await page.waitForTimeout(40);
       }
-      assert.equal(
-        await page
-          .locator(
-            "#app :is(img, script, iframe, object, embed, style, form, video, audio, meta, base, template, foreignObject, animate)",
-          )
-          .count(),
-        0,
-        view,
-      );
+      assert.equal(await page.locator(OURS_ARE_NONE).count(), 0, view);
       assert.equal(
         await page.locator("#app :is([onerror], [onload], [onclick], [srcdoc], [style*=url])").count(),
         0,
@@ -78,10 +63,18 @@ test(
       );
     }
     await page.click(".run-acts >> text=Result");
-    await page.waitForSelector(".modal .prose-field");
-    await page.goto(`${stage.server.url}/#/history`);
+    await page.waitForSelector(".modal .section--error .prose-field");
+    await page.goto("about:blank");
+    const former = dealer(texts(), { stride: Math.ceil(texts().length / 11) });
+    backend.state.former = Array.from({ length: 560 }, (_, at) => hostileSummary(former.next, { uid: `former-${at}` }));
+    await openPage(page, `${stage.server.url}/#/history`, ".history-line >> nth=500");
     await page.click(".history-line >> nth=0");
-    await page.waitForTimeout(300);
+    await page.waitForSelector(".history-open .prose-field");
+    const shown = new Set((await page.textContent(".history-list")).match(/k[0-9]+k/g));
+    const said = new Set(former.dealt.filter(({ mark }) => shown.has(mark)).map(({ text }) => text));
+    assert.equal(said.size, new Set(texts()).size, "the whole corpus stood in names, labels and summaries of runs");
+    assert.equal(await page.locator(OURS_ARE_NONE).count(), 0);
+    backend.state.former = [];
     assert.equal(await page.evaluate(() => window.scriptRan), undefined);
     assert.deepEqual(log, { foreign: [], violations: [], scripts: [], errors: [] });
     await context.close();
