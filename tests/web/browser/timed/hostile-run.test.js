@@ -42,9 +42,7 @@ test(
     Object.assign(backend.runs.get("demo.fix-slug").summary, hostileSummary(deck.next), { id: "demo.fix-slug" });
     const { page, log, context } = await watchedPage(stage.browser, stage.server.url);
     await page.addInitScript(() => {
-      window.pwned = () => {
-        window.scriptRan = true;
-      };
+      window.pwned = () => window.reportViolation("a script of the run ran", "");
       window.alert = window.pwned;
     });
     for (const view of VIEWS) {
@@ -75,8 +73,14 @@ test(
     assert.equal(said.size, new Set(texts()).size, "the whole corpus stood in names, labels and summaries of runs");
     assert.equal(await page.locator(OURS_ARE_NONE).count(), 0);
     backend.state.former = [];
-    assert.equal(await page.evaluate(() => window.scriptRan), undefined);
     assert.deepEqual(log, { foreign: [], violations: [], scripts: [], errors: [] });
+    await page.evaluate(() => {
+      window.pwned();
+      new Image().src = "http://127.0.0.1:9/control";
+    });
+    await page.waitForTimeout(100);
+    const found = log.violations.join("\n");
+    assert.ok(/a script of the run ran/.test(found) && /img-src/.test(found), `control: both would be seen: ${found}`);
     await context.close();
   },
 );
