@@ -274,6 +274,24 @@ def test_the_author_is_filled_in_only_where_that_is_served_and_wanted() -> None:
     assert not served({"admission": {"fillAuthor": "never"}})
 
 
+def test_whose_an_intervention_is_hangs_on_nothing_the_cluster_serves() -> None:
+    """What the two rules do is in tests/security, on an API server."""
+    objects = render({"admission": {"fillAuthor": "never"}})
+    rule = find(objects, "ValidatingAdmissionPolicy", f"guildhall-intervention-owner.{CONTROL}")["spec"]
+    assert "matchConditions" not in rule, "it is for everybody"
+    assert rule["matchConstraints"]["resourceRules"][0]["operations"] == ["CREATE", "UPDATE"]
+    own = find(objects, "ValidatingAdmissionPolicy", f"guildhall-gateway-owns-only.{CONTROL}")["spec"]
+    (condition,) = own["matchConditions"]
+    assert (
+        condition["expression"] == f'request.userInfo.username == "system:serviceaccount:{CONTROL}:guildhall-gateway"'
+    )
+    mutating = [item["metadata"]["name"] for item in render() if item["kind"] == "MutatingAdmissionPolicy"]
+    assert mutating == [f"guildhall-intervention-author.{CONTROL}"]
+    (role,) = (item for item in objects if item["kind"] == "Role" and item["metadata"]["name"] == "guildhall-gateway")
+    verbs = {verb for rule in role["rules"] if "interventions" in rule["resources"] for verb in rule["verbs"]}
+    assert verbs == {"get", "list", "watch", "patch"}
+
+
 def test_the_status_policy_knows_every_field_and_the_uids_are_the_contracts() -> None:
     objects = render()
     policy = json.dumps(find(objects, "ValidatingAdmissionPolicy", f"guildhall-run-status.{CONTROL}"))

@@ -36,6 +36,12 @@ def test_every_reason_has_a_meaning_and_an_act() -> None:
         assert act, reason
 
 
+def test_every_state_of_an_intervention() -> None:
+    assert [row[0] for row in _table("Interventions")] == list(
+        get_args(InterventionStatus.model_fields["state"].annotation)
+    )
+
+
 def test_every_field_has_its_one_writer() -> None:
     rows = _table("Who writes what")
     fields = [(kind, field) for kind, field, _ in rows]
