@@ -6,11 +6,11 @@ import logging
 import signal
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Final
 
 import uvicorn
 
+from guildhall_gateway import certificate
 from guildhall_gateway.app import make_app
 from guildhall_gateway.canary import Canary
 from guildhall_gateway.config import Config, ConfigError, Tls, read_config
@@ -20,12 +20,12 @@ from guildhall_gateway.health import make_health
 from guildhall_gateway.kube import in_cluster
 from guildhall_gateway.token_review import KubernetesIdentity
 from guildhall_gateway.watch import KubernetesRuns
+from guildhall_gateway.wire import OnlyHttp
 
 log = logging.getLogger("guildhall_gateway")
 
 KEEP_ALIVE_SECONDS: Final = 75
 CONNECTIONS_MAX_COUNT: Final = 2_000
-CERTIFICATE_CHECK_SECONDS: Final = 30.0
 
 
 class Server(uvicorn.Server):
@@ -37,11 +37,13 @@ class Server(uvicorn.Server):
 
 
 def server(app: object, host: str, port: int, tls: Tls | None = None) -> Server:
-    """A server that does not log requests, trusts no proxy header and names no software."""
+    """A server that does not log requests, trusts no proxy header, upgrades to nothing and names no software."""
     settings = uvicorn.Config(
         app,  # type: ignore[arg-type]
         host=host,
         port=port,
+        http=OnlyHttp,
+        ws="none",
         log_config=None,
         access_log=False,
         proxy_headers=False,
@@ -56,21 +58,6 @@ def server(app: object, host: str, port: int, tls: Tls | None = None) -> Server:
     return Server(settings)
 
 
-async def _follow_certificate(tls: Tls, main: Server) -> None:
-    """Serve a renewed certificate to new connections without a restart."""
-    files = [Path(tls.cert), Path(tls.key)]
-    seen = [file.stat().st_mtime for file in files]
-    while True:
-        await asyncio.sleep(CERTIFICATE_CHECK_SECONDS)
-        now = [file.stat().st_mtime for file in files]
-        if now != seen and main.config.ssl is not None:
-            try:
-                main.config.ssl.load_cert_chain(tls.cert, tls.key)
-                seen = now
-            except OSError as error:
-                log.warning("the new certificate cannot be used yet: %s", error)
-
-
 async def serve(config: Config) -> None:
     """Run until SIGTERM or SIGINT. Raises OSError when a port, the store or the cluster cannot be had."""
     client = in_cluster()
@@ -79,6 +66,7 @@ async def serve(config: Config) -> None:
     canary, doorway = Canary(), Doorway()
     door = doorway.listen(config.host, config.ports.https)
     main = server(doorway.around(make_app(gateway)), config.host, config.ports.https, config.tls)
+    main.config.load()
     health = server(make_health(gateway.healthy, runs.ready), config.host, config.ports.health)
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -87,8 +75,8 @@ async def serve(config: Config) -> None:
     runs.start()
     await canary.start(config.host, config.ports.canary)
     tasks = [asyncio.create_task(main.serve([door])), asyncio.create_task(health.serve())]
-    if config.tls is not None:
-        tasks.append(asyncio.create_task(_follow_certificate(config.tls, main)))
+    if config.tls is not None and main.config.ssl is not None:
+        tasks.append(asyncio.create_task(certificate.follow(config.tls, main.config.ssl)))
     log.info("serving %d run namespaces", len(config.run_namespaces))
     waiter = asyncio.create_task(stopping.wait())
     await asyncio.wait([waiter, *tasks], return_when=asyncio.FIRST_COMPLETED)
@@ -109,6 +97,7 @@ def main() -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s", stream=sys.stderr)
     for talkative in ("httpx", "httpx2", "mcp", "client"):  # they log addresses, and what servers say
         logging.getLogger(talkative).setLevel(logging.WARNING if talkative == "httpx" else logging.CRITICAL)
+    logging.getLogger("uvicorn.error").setLevel(logging.ERROR)  # a warning for each nonsense a stranger sends
     try:
         config = read_config()
     except ConfigError as error:

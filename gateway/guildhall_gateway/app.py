@@ -243,17 +243,22 @@ async def _served(
         return answer(refusal(500, "internal", "the gateway failed; its log says why", retryable=True))
 
 
-async def _unknown(_request: Request, _error: Exception) -> Response:
-    return answer(refusal(404, "internal", "the gateway has no such address", retryable=False))
+async def _unknown(_gateway: Gateway, _request: Request, _run: RunView | None = None) -> Response:
+    raise Refused(refusal(404, "internal", "the gateway has no such address", retryable=False))
 
 
 def make_app(gateway: Gateway) -> Starlette:
-    """The ASGI app of the TLS port."""
+    """The ASGI app of the TLS port. A stranger gets the same 401, and is counted, at every address and method."""
+    guarded_unknown = _guarded(gateway, "any", _unknown)
+
+    async def unknown(request: Request, _error: Exception) -> Response:
+        answered: Response = await guarded_unknown(request)
+        return answered
 
     def route(path: str, method: str, use: Use, handler: Callable[..., Awaitable[Response]]) -> Route:
         return Route(path, _guarded(gateway, use, handler), methods=[method])
 
-    return Starlette(
+    app = Starlette(
         routes=[
             route("/v1/model", "POST", "model", _model),
             route("/v1/mailbox", "GET", "run", _mailbox),
@@ -269,5 +274,7 @@ def make_app(gateway: Gateway) -> Starlette:
             route("/internal/v1/awaiting", "GET", "api", _awaiting),
             route("/internal/v1/runs/{uid}/blobs/{sha256}", "GET", "api", _get_blob),
         ],
-        exception_handlers={404: _unknown, 405: _unknown},
+        exception_handlers={404: unknown, 405: unknown},
     )
+    app.router.redirect_slashes = False  # it would answer before anybody is asked who he is
+    return app

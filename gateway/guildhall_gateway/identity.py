@@ -28,9 +28,9 @@ WINDOW_SECONDS: Final = 60.0
 Peer = tuple[str, int]
 """One connection: the other end's address and port."""
 
-Use = Literal["model", "run", "api"]
+Use = Literal["model", "run", "api", "any"]
 """What a route needs: `model` is dead once the Run is cancelled, `run` lives on until the Run is finished, so that
-the mailbox can deliver the cancel and the patch can be kept; `api` is for the api's account only."""
+the mailbox can deliver the cancel and the patch can be kept; `api` is the api's account alone; `any` takes either."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,8 +222,10 @@ class Authenticator:
         return _key(token) in self._reviews or self._second_look.due(token, peer, now, self._unix_clock())
 
     def _judge(self, facts: TokenFacts, source_ip: str, use: Use, now: float) -> Caller | Refusal:
+        if use in ("api", "any") and facts.username == self._api_account:
+            return Caller(None, None)
         if use == "api":
-            return Caller(None, None) if facts.username == self._api_account else UNAUTHENTICATED
+            return UNAUTHENTICATED
         if facts.namespace not in self._run_namespaces:
             return UNAUTHENTICATED
         pod = self._runs.pod(facts.pod_uid)
