@@ -26,6 +26,7 @@ RETRY_SECONDS: Final = 2.0
 PENDING_MAX_COUNT: Final = 10_000
 OPEN_STATES: Final = (None, "Delivered")
 STATED: Final = {"delivered": "Delivered", "consumed": "Consumed", "expired": "Expired"}
+GONE: Final = frozenset({404})  # a status has 409 for it too: another object has the name
 UNREAD: Final = "the Run ended before its executor read this"
 
 
@@ -49,10 +50,10 @@ class Courier:
         self._todo: OrderedDict[str, RunView | InterventionView] = OrderedDict()
         self._work = asyncio.Event()
         self._statuses = Outbox[tuple[InterventionView, dict[str, Any]]](
-            "status of an intervention", lambda letter: sink.write_intervention(*letter)
+            "status of an intervention", lambda letter: sink.write_intervention(*letter), GONE | {409}
         )
         self._owners = Outbox[tuple[InterventionView, dict[str, str]]](
-            "owner of an intervention", lambda letter: sink.write_owner(*letter)
+            "owner of an intervention", lambda letter: sink.write_owner(*letter), GONE
         )
         self._items: dict[str, InterventionView] = {}
         self._early: dict[str, float] = {}  # until when acts wait whose Run or question is not yet there

@@ -14,17 +14,19 @@ from guildhall_gateway.kube import KubeError
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS: Final = 2.0
-_NOBODY_LEFT: Final = (404, 409)  # it is gone, or another has its name: there is nobody to tell
 
 Letter = TypeVar("Letter")
 
 
 class Outbox(Generic[Letter]):
-    """Letters by the uid of their object; `write` raises OSError when one was not taken."""
+    """Letters by the uid of their object; `write` raises OSError when one was not taken.
 
-    def __init__(self, what: str, write: Callable[[Letter], Awaitable[None]]) -> None:
+    `over`: the statuses at which there is nobody left to tell, so that it is not tried again."""
+
+    def __init__(self, what: str, write: Callable[[Letter], Awaitable[None]], over: frozenset[int]) -> None:
         self._what = what
         self._write = write
+        self._over = over
         self._letters: OrderedDict[str, Letter] = OrderedDict()
         self._work = asyncio.Event()
 
@@ -45,7 +47,7 @@ class Outbox(Generic[Letter]):
                     await self._again(uid, letter, error)
 
     async def _again(self, uid: str, letter: Letter, error: OSError) -> None:
-        if isinstance(error, KubeError) and error.status in _NOBODY_LEFT:
+        if isinstance(error, KubeError) and error.status in self._over:
             return
         log.warning("%s: %s", self._what, error)
         self._letters.setdefault(uid, letter)  # a newer one may have come

@@ -31,7 +31,7 @@ class Post:
 async def sending(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[tuple[Post, Outbox[str]]]:
     monkeypatch.setattr(outbox, "RETRY_SECONDS", 0.02)
     post = Post()
-    box = Outbox[str]("a letter", post.write)
+    box = Outbox[str]("a letter", post.write, frozenset({404, 409}))
     task = asyncio.create_task(box.run())
     try:
         yield post, box
