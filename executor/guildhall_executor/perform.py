@@ -9,7 +9,7 @@ from typing import Any
 
 from guildhall_contracts import limits
 from guildhall_contracts.errors import ErrorInfo, error_info
-from guildhall_contracts.events import Event, KnownEvent
+from guildhall_contracts.events import ErrorRaised, Event, KnownEvent
 from guildhall_contracts.gate import PatchWord
 from guildhall_contracts.model_api import MailboxPage
 from guildhall_contracts.policy import is_external
@@ -237,12 +237,15 @@ class Performer:
             self.put(ChangesTaken())
 
     async def last_look(self, *, hurry: bool = True) -> None:
-        """One more look at the changes, within the time there is."""
+        """One more look at the changes, within the time there is; a workshop that keeps silent is told of."""
         await _stop(self._look)
         seconds = self._patience.changes_cancelled_seconds if hurry else self._patience.changes_last_seconds
-        with contextlib.suppress(TimeoutError):
+        try:
             async with asyncio.timeout(seconds):
                 await self._work.look_at_changes(seconds, last=True)
+        except TimeoutError:
+            what = f"the change set could not be read within {seconds:g} seconds; the last one told may be out of date"
+            self.tell(ErrorRaised, error=error_info("workshop_lost", what))
 
     async def _watch_isolation(self) -> None:
         gateway = self.state.roster.snapshot.gateway

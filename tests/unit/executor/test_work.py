@@ -2,6 +2,8 @@
 
 import hashlib
 import json
+import os
+import signal
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from guildhall_contracts.model_api import ToolMessage
-from support.executor_gateway import FakeGateway, calls, one, serving, tool_call
+from support.executor_gateway import FakeGateway, Json, calls, one, serving, tool_call
 from support.executor_process import until
 from support.executor_run import SOLO, TEAM, Outcome, run, snapshot
 from support.workshop import Workshop, running
@@ -211,6 +213,25 @@ def test_nothing_changes_after_the_last_patch(tmp_path: Path, workshop: Workshop
     ticks = (workshop.workspace / "ticking").read_bytes().count(b"x")
     assert ticks > 20  # control: it ran
     assert patch.count(b"\n+x") == ticks
+
+
+def test_a_workshop_that_keeps_silent_at_the_end_is_told_of(tmp_path: Path, workshop: Workshop) -> None:
+    """Nobody takes an older change set for the last one without a word."""
+
+    def freeze(_request: object) -> Json:
+        os.kill(workshop.process.pid, signal.SIGSTOP)
+        return one("finish", result="ok")
+
+    script = [one("write_file", path="kept.txt", content="x\n"), one("run_shell", command="sleep 0.5"), freeze]
+    with serving(*script) as gateway:
+        snap = snapshot(SOLO, url=gateway.url)
+        got = run(tmp_path / "x", snap, socket=workshop.socket_path, changes_last_seconds=1.0)
+        os.kill(workshop.process.pid, signal.SIGCONT)
+    assert [file.path for file in got.of("changes.updated")[-1].files] == ["kept.txt"]  # control: it was read before
+    [told] = got.of("error.raised")
+    assert (told.error.kind, told.error.message.split("; ")[0]) == (
+        "workshop_lost", "the change set could not be read within 1 seconds",
+    )  # fmt: skip
 
 
 def test_the_seconds_of_a_run_end_it_in_the_middle_of_a_command(tmp_path: Path, workshop: Workshop) -> None:
