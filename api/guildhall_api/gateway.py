@@ -1,7 +1,6 @@
 """The gateway's two internal routes: the ledger's public face, and blobs, which are believed only by their hash."""
 
 import hashlib
-import ssl
 from collections.abc import Collection
 from pathlib import Path
 from typing import Final, Protocol
@@ -18,6 +17,7 @@ from guildhall_contracts.model_api import LedgerView
 from pydantic import ValidationError
 
 from guildhall_api.config import Gateway
+from guildhall_api.trust import Trust
 
 _TIMEOUT: Final = httpx.Timeout(20, connect=3)
 _LEDGER_MAX_BYTES: Final = 4 * 1024 * 1024
@@ -42,7 +42,7 @@ class HttpGateway:
     """The gateway by HTTPS. Raises GatewayUnavailable; None means it has no such thing."""
 
     def __init__(self, config: Gateway) -> None:
-        verify: ssl.SSLContext | bool = ssl.create_default_context(cafile=config.ca) if config.ca else True
+        verify = Trust(Path(config.ca)) if config.ca else True
         self._token = Path(config.token)
         few = httpx.Limits(max_connections=CONNECTIONS_PER_PEER_MAX_COUNT // 2)
         self._client = httpx.AsyncClient(

@@ -1,7 +1,7 @@
 """The client of the one service this process may reach. Guards against a stream that stalls, floods or talks nonsense.
 
-Names come from the hosts file alone, the certificate is checked against the service's name, the token is read again
-for every call because it rotates.
+Names come from the hosts file alone, the certificate is checked against the service's name. The token is read again for
+every call and the CA for every connection, because both rotate.
 """
 
 import asyncio
@@ -32,6 +32,7 @@ from guildhall_executor.http1 import Address, Answer, Body, Http, HttpFault, NoA
 from guildhall_executor.places import Patience, Places
 from guildhall_executor.retry import Failure, GiveUp, Pace, Tally, Wait, unavailable
 from guildhall_executor.tools.external import as_json
+from guildhall_executor.trust import Trust
 
 SHORT_CALLS_AT_ONCE_MAX_COUNT: Final = 3
 EXTERNAL_CALLS_AT_ONCE_MAX_COUNT: Final = 4
@@ -238,7 +239,7 @@ def _hosts_text(path: Path) -> str:
 
 def _tls(ca: Path) -> ssl.SSLContext:
     try:
-        return ssl.create_default_context(cafile=str(ca))
+        return Trust(ca)
     except OSError as error:
         raise GatewayFileUnusable("the gateway's CA file", ca, error) from error
 

@@ -37,11 +37,20 @@ def certificate(folder: Path, name: str) -> tuple[Path, Path]:
     return folder / "ca.crt", folder / "s.pem"
 
 
-@contextmanager
-def tls_server(chain: Path) -> Iterator[int]:
-    """Answers every request with an empty mailbox page, over one kept connection after another."""
+PAGE = b'{"cursor":"1","storedSeq":4}'
+
+
+def serving(chain: Path) -> ssl.SSLContext:
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(chain)
+    return context
+
+
+@contextmanager
+def tls_server(context: ssl.SSLContext, *, keeps: bool = True) -> Iterator[int]:
+    """Answers every request with an empty mailbox page, over one kept connection after another, or one for each."""
+    more = "" if keeps else "Connection: close\r\n"
+    head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(PAGE)}\r\n{more}\r\n".encode()
     ready, port = threading.Event(), [0]
     stop: list[asyncio.Event] = []
     loops: list[asyncio.AbstractEventLoop] = []
@@ -49,9 +58,10 @@ def tls_server(chain: Path) -> Iterator[int]:
     async def handle(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         try:
             while (await reader.readuntil(b"\r\n\r\n")) != b"":
-                body = b'{"cursor":"1","storedSeq":4}'
-                writer.write(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
+                writer.write(head + PAGE)
                 await writer.drain()
+                if not keeps:
+                    break
         except (OSError, EOFError):
             pass
         writer.close()
@@ -94,7 +104,7 @@ def ask(base: Path, port: int, ca: Path, name: str = NAME, times: int = 1) -> li
 def test_the_right_name_and_the_right_ca_are_needed_both(tmp_path: Path) -> None:
     ca, chain = certificate(tmp_path / "a", NAME)
     other_ca, _ = certificate(tmp_path / "b", NAME)
-    with tls_server(chain) as port:
+    with tls_server(serving(chain)) as port:
         good = ask(tmp_path / "x", port, ca, times=3)
         wrong_ca = ask(tmp_path / "x", port, other_ca)
         wrong_name = ask(tmp_path / "x", port, ca, "another.name")

@@ -12,6 +12,7 @@ from guildhall_gateway import certificate as served
 from guildhall_gateway.certificate import Certificate
 from guildhall_gateway.config import Tls
 from support.certificates import certificate
+from support.mounts import Mount
 from unit.gateway import kit
 from unit.gateway.test_main import running
 
@@ -24,15 +25,8 @@ def pair(folder: Path) -> Pair:
     return cert.read_bytes(), key.read_bytes()
 
 
-def put(mount: Path, version: str, files: Pair) -> None:
-    """Swaps the files in as a kubelet does: a new folder, and one renamed link."""
-    (mount / version).mkdir(parents=True)
-    for name, data in zip(("tls.crt", "tls.key"), files, strict=True):
-        (mount / version / name).write_bytes(data)
-        if not (mount / name).is_symlink():
-            (mount / name).symlink_to(f"data/{name}")
-    (mount / "link").symlink_to(version)
-    (mount / "link").rename(mount / "data")
+def put(mount: Mount, files: Pair) -> None:
+    mount.put(tls_crt=files[0], tls_key=files[1])
 
 
 async def shown(port: int) -> str:
@@ -79,8 +73,8 @@ async def test_the_process_serves_a_renewed_certificate(tmp_path: Path, monkeypa
 
 async def test_a_mounted_secret_is_followed_and_open_connections_go_on(tmp_path: Path) -> None:
     old, new = pair(tmp_path / "a"), pair(tmp_path / "b")
-    mount = tmp_path / "mount"
-    put(mount, "v1", old)
+    mount = Mount(tmp_path / "mount")
+    put(mount, old)
     tls = Tls(cert=str(mount / "tls.crt"), key=str(mount / "tls.key"))
     main = program.server(lambda *_: None, "127.0.0.1", 0, tls)
     main.config.load()
@@ -91,7 +85,7 @@ async def test_a_mounted_secret_is_followed_and_open_connections_go_on(tmp_path:
     async with listening(main.config.ssl) as port:
         context = ssl.create_default_context(cadata=old[0].decode())
         reader, writer = await asyncio.open_connection("localhost", port, ssl=context, family=2)
-        put(mount, "v2", new)
+        put(mount, new)
         assert same(await shown(port), old), "control: nobody has looked yet"
         assert following.refresh()
         assert same(await shown(port), new)
@@ -103,38 +97,38 @@ async def test_a_mounted_secret_is_followed_and_open_connections_go_on(tmp_path:
 @pytest.mark.parametrize("bad", ["mixed", "empty", "gone"])
 async def test_files_that_do_not_fit_leave_the_old_certificate_in_use(tmp_path: Path, bad: str) -> None:
     old, new = pair(tmp_path / "a"), pair(tmp_path / "b")
-    mount = tmp_path / "mount"
-    put(mount, "v1", old)
+    mount = Mount(tmp_path / "mount")
+    put(mount, old)
     tls = Tls(cert=str(mount / "tls.crt"), key=str(mount / "tls.key"))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     following = Certificate(tls, context)
     assert following.refresh()
     async with listening(context) as port:
-        put(mount, "v2", {"mixed": (new[0], old[1]), "empty": (b"", b""), "gone": old}[bad])
+        put(mount, {"mixed": (new[0], old[1]), "empty": (b"", b""), "gone": old}[bad])
         if bad == "gone":
-            (mount / "v2" / "tls.key").unlink()
+            (mount / "tls.key").resolve().unlink()
         assert not following.refresh()
         assert same(await shown(port), old)
-        put(mount, "v3", new)
+        put(mount, new)
         assert following.refresh(), "control: the next sound version is taken"
         assert same(await shown(port), new)
 
 
 async def test_the_files_are_looked_at_again_and_again(tmp_path: Path) -> None:
     old, new = pair(tmp_path / "a"), pair(tmp_path / "b")
-    mount = tmp_path / "mount"
-    put(mount, "v1", old)
+    mount = Mount(tmp_path / "mount")
+    put(mount, old)
     tls = Tls(cert=str(mount / "tls.crt"), key=str(mount / "tls.key"))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     task = asyncio.create_task(served.follow(tls, context, 0.01))
     await asyncio.sleep(0.05)
     async with listening(context) as port:
         assert same(await shown(port), old)
-        (mount / "data").unlink()
+        mount.lose()
         await asyncio.sleep(0.05)
         assert not task.done(), "files that are away for a moment do not end it"
         assert same(await shown(port), old)
-        put(mount, "v2", new)
+        put(mount, new)
         async with asyncio.timeout(5):
             while not same(await shown(port), new):  # noqa: ASYNC110
                 await asyncio.sleep(0.02)
