@@ -9,11 +9,11 @@ from guildhall_contracts import limits
 from guildhall_contracts.errors import ErrorInfo, error_info
 from guildhall_contracts.events import ChangedFile
 from guildhall_contracts.frames import DiffRequest, DiffResult, ErrorReply
+from guildhall_contracts.visible import visible
 
 from guildhall_executor.emit import bounded_files, bounded_omitted
 from guildhall_executor.patch import FileChange, parse_patch
 from guildhall_executor.tools.ask import Ask, WorkshopLost
-from guildhall_executor.tools.text import visible
 
 PutBlob = Callable[[str, bytes], Awaitable[ErrorInfo | None]]
 

@@ -1,19 +1,32 @@
 // Guards against data becoming structure: every value from a server or an agent passes here before a view uses it.
 // hyperapp turns an object child into a vnode and assigns an innerHTML prop; text() and attr() return strings only.
 
+import { HIDDEN as CONTRACT_HIDDEN, PICTURES } from "./contract.js";
+
 /** Longest text node made from one machine field, in UTF-16 units. */
 export const TEXT_MAX_CHARS = 8192;
 /** Longest attribute value made from data, in UTF-16 units. */
 export const ATTR_MAX_CHARS = 512;
 
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f]/g;
-const JOINED_EMOJI = /(?<=\p{Extended_Pictographic}[\u{1f3fb}-\u{1f3ff}\ufe0f]?)\u200d(?=\p{Extended_Pictographic})/u;
-const HIDDEN =
-  /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00a0\u1680\u2000-\u200a\u202f\u205f\u3000\u2028\u2029\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\ufe00-\ufe0f\uffa0\u{e0100}-\u{e01ef}]|\p{Cf}/gu;
-const PICTURE_BEFORE = /[\p{Extended_Pictographic}\u{1f3fb}-\u{1f3ff}]$/u;
+// What hides in every language of the product, and what only the console spells out: blanks that look like a space,
+// which a person cannot tell apart, and every other format character.
+const BLANKS = "\\u00a0\\u1680\\u2000-\\u200a\\u202f\\u205f\\u3000";
+const HIDDEN = new RegExp(`[${classOf(CONTRACT_HIDDEN)}${BLANKS}\\p{Cf}]`, "gu");
+const PICTURE = new RegExp(`^[${classOf(PICTURES)}]`, "u");
+const KEYCAP = /^[0-9#*][\ufe0e\ufe0f]\u20e3/;
 const LONE_SURROGATE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
-const escapeOf = (char) => `\\u{${char.codePointAt(0).toString(16)}}`;
+/** Ranges of code points in hexadecimal as the inside of a character class. */
+function classOf(ranges) {
+  return ranges.replace(/[0-9a-f]+/g, "\\u{$&}").replaceAll(" ", "");
+}
+
+/** As the model reads it: `\xNN`, or `\u{NNNN}` above a byte. */
+function escapeOf(char) {
+  const code = char.codePointAt(0);
+  return code < 0x100 ? `\\x${code.toString(16).padStart(2, "0")}` : `\\u{${code.toString(16).padStart(4, "0")}}`;
+}
 
 /** Any value as a string: never an object, never an exception. Objects become compact JSON, null becomes "". */
 export function stringOf(value) {
@@ -37,25 +50,24 @@ export function cut(value, maxChars) {
 
 const isHighSurrogate = (unit) => unit >= 0xd800 && unit <= 0xdbff;
 
-/** Hidden, direction-changing and control characters written as \u{…}; newline and tab stay. */
+/** Hidden, direction-changing and control characters spelt out; newline and tab stay, and what is an emoji's own. */
 export function reveal(value) {
   const whole = stringOf(value).replace(LONE_SURROGATE, "\ufffd");
   return whole.replace(HIDDEN, (char, at) => (ofEmoji(char, whole, at) ? char : escapeOf(char)));
 }
 
+/** A single selector after a picture or in a keycap, a joiner between two pictures; anywhere else they only hide data. */
 function ofEmoji(char, whole, at) {
-  if (char === "\u200d") return joinsEmoji(whole, at);
-  return (char === "\ufe0f" || char === "\ufe0e") && showsEmoji(whole, at);
+  if (isSelector(char)) return isPicture(before(whole, at)) || KEYCAP.test(whole.slice(Math.max(at - 1, 0), at + 2));
+  if (char !== "\u200d" || !PICTURE.test(whole.slice(at + 1, at + 3))) return false;
+  return isPicture(before(whole, isSelector(whole[at - 1]) ? at - 1 : at));
 }
 
-/** A picture, or the keycap around a digit; behind anything else a selector only hides data. */
-const showsEmoji = (whole, at) =>
-  PICTURE_BEFORE.test(whole.slice(Math.max(0, at - 2), at)) || whole[at + 1] === "\u20e3";
+const isSelector = (char) => char === "\ufe0e" || char === "\ufe0f";
+const isPicture = (char) => PICTURE.test(char);
 
-function joinsEmoji(whole, at) {
-  const around = whole.slice(Math.max(0, at - 4), at + 3);
-  return JOINED_EMOJI.test(around);
-}
+/** The character that ends at `at`, or "". */
+const before = (whole, at) => [...whole.slice(Math.max(at - 2, 0), at)].at(-1) ?? "";
 
 /** True when `reveal` would change something: the caller shows a warning chip beside it. */
 export function hasHidden(value) {

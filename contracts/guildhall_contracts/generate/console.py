@@ -3,7 +3,7 @@
 import json
 from typing import Any, Final, get_args
 
-from guildhall_contracts import conditions, errors, events, interaction, limits, policy, run
+from guildhall_contracts import conditions, errors, events, interaction, limits, policy, run, visible
 
 _LIMITS: Final = (
     "BUDGET_COST_MAX_MICRO_USD", "BUDGET_DEFAULT_SECONDS", "BUDGET_DEFAULT_STEPS_COUNT",
@@ -37,6 +37,8 @@ def contract_js() -> str:
         },
         "TOOL_EFFECTS": {name: rule.effect for name, rule in policy.BUILT_IN_TOOLS.items()},
         "HANDLER_TOOLS": sorted(policy.HANDLER_TOOLS),
+        "HIDDEN": visible.HIDDEN,
+        "PICTURES": visible.PICTURES,
         "LIMITS": {name: getattr(limits, name) for name in _LIMITS},
     }
     head = "// Generated from contracts/; do not edit. What the console shares with the other components.\n"
@@ -54,7 +56,7 @@ def _field_words(model: Any, name: str) -> list[str]:
 
 def _constant(name: str, value: Any) -> str:
     text = json.dumps(value, ensure_ascii=True, indent=2)
-    frozen = text if isinstance(value, int) else f"Object.freeze({_deep(value, text)})"
+    frozen = text if isinstance(value, int | str) else f"Object.freeze({_deep(value, text)})"
     return f"\nexport const {name} = {frozen};\n"
 
 

@@ -12,13 +12,13 @@ from guildhall_contracts.content import Block
 from guildhall_contracts.errors import ErrorInfo
 from guildhall_contracts.external import ExternalCall, ExternalResult, ExternalTool
 from guildhall_contracts.policy import is_external
+from guildhall_contracts.visible import visible
 from pydantic import ValidationError
 
 from guildhall_executor.effects import RunTool
 from guildhall_executor.tools.arguments import Arguments, BadArguments, check
 from guildhall_executor.tools.catalog import CATALOG
 from guildhall_executor.tools.result import Ran, ToolResult, failed
-from guildhall_executor.tools.text import visible
 
 NOT_KNOWN: Final = "outcome_unknown"
 

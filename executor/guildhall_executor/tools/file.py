@@ -16,13 +16,14 @@ from guildhall_contracts.frames import (
     WriteRequest,
     WriteResult,
 )
+from guildhall_contracts.visible import visible
 from pydantic import Field
 
 from guildhall_executor.tools.arguments import Arguments
 from guildhall_executor.tools.ask import Ask
 from guildhall_executor.tools.names import wire_path
 from guildhall_executor.tools.result import Path, Ran, done, failed, refused
-from guildhall_executor.tools.text import SHOWN_MAX_BYTES, bounded_lines, has_mark, mark, visible
+from guildhall_executor.tools.text import SHOWN_MAX_BYTES, bounded_lines, has_mark, mark
 
 _KEPT_TOLD: Final = {"bom": "byte order mark", "utf-16": "UTF-16", "crlf": "CRLF line endings"}
 

@@ -7,11 +7,11 @@ from typing import Final
 from guildhall_contracts import limits
 from guildhall_contracts.base import one_line
 from guildhall_contracts.frames import ErrorReply, JobsRequest, JobsResult, JobState
+from guildhall_contracts.visible import visible
 
 from guildhall_executor.tools.ask import Ask, WorkshopLost
 from guildhall_executor.tools.output import kept, with_output
 from guildhall_executor.tools.result import Ran, done, refused
-from guildhall_executor.tools.text import visible
 
 STOP_PATIENCE_SECONDS: Final = 60.0
 UNNAMED: Final = "without a name"

@@ -1,4 +1,4 @@
-r"""Names as the model was shown them, back into names on the disk: listings show odd bytes as `\xNN`."""
+r"""Names as the model was shown them, back into names on the disk: shown as `\xNN` or `\u{NNNN}` where odd."""
 
 import base64
 import re
@@ -8,7 +8,7 @@ from guildhall_contracts.frames import ErrorReply, StatRequest, StatResult
 
 from guildhall_executor.tools.ask import Ask
 
-_ESCAPE: Final = re.compile(rb"\\x([0-9a-f]{2})")
+_ESCAPE: Final = re.compile(rb"\\x([0-9a-f]{2})|\\u\{([0-9a-f]{4,5})\}")
 
 
 async def wire_path(ask: Ask, path: str) -> dict[str, Any]:
@@ -27,8 +27,12 @@ async def wire_path(ask: Ask, path: str) -> dict[str, Any]:
 def unescaped(path: str) -> bytes | None:
     """The bytes behind the escapes of `path`; None when it has none."""
     raw = path.encode("utf-8", "surrogatepass")
-    exact = _ESCAPE.sub(lambda match: bytes([int(match[1], 16)]), raw)
+    exact = _ESCAPE.sub(_meant, raw)
     return None if exact == raw else exact
+
+
+def _meant(escape: re.Match[bytes]) -> bytes:
+    return bytes([int(escape[1], 16)]) if escape[1] else chr(int(escape[2], 16)).encode("utf-8", "surrogatepass")
 
 
 async def _exists(ask: Ask, fields: dict[str, Any]) -> bool:

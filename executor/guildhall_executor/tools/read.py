@@ -5,13 +5,14 @@ from typing import Any, Final
 
 from guildhall_contracts import limits
 from guildhall_contracts.frames import ErrorReply, ReadRequest, ReadResult
+from guildhall_contracts.visible import visible
 from pydantic import Field
 
 from guildhall_executor.tools.arguments import Arguments
 from guildhall_executor.tools.ask import Ask, sent_bytes
 from guildhall_executor.tools.names import wire_path
 from guildhall_executor.tools.result import Path, Ran, done, failed, refused
-from guildhall_executor.tools.text import LINE_MAX_BYTES, bounded_lines, decoded, head_of, mark, visible
+from guildhall_executor.tools.text import LINE_MAX_BYTES, bounded_lines, decoded, head_of, mark
 
 WIDE_MAX_BYTES: Final = limits.SEARCH_FILE_MAX_BYTES
 PIECES_MAX_COUNT: Final = WIDE_MAX_BYTES // limits.FRAME_DATA_MAX_BYTES + 1

@@ -7,9 +7,10 @@ from guildhall_contracts import limits
 from guildhall_contracts.base import Record, Sha256
 from guildhall_contracts.content import Block, Origin
 from guildhall_contracts.frames import ErrorReply
+from guildhall_contracts.visible import visible
 from pydantic import Field
 
-from guildhall_executor.tools.text import head_of, visible
+from guildhall_executor.tools.text import head_of
 
 Path = Annotated[str, Field(min_length=1, max_length=limits.PATH_MAX_CHARS)]
 """A path as a model gives it; the workshop decides whether it is inside."""

@@ -7,16 +7,13 @@ import re
 from typing import Final
 
 from guildhall_contracts import limits
+from guildhall_contracts.visible import visible
 
 SHOWN_MAX_BYTES: Final = limits.EVENT_TOOL_OUTPUT_MAX_BYTES - 1_024  # the status line and marks need room too
 LINE_MAX_BYTES: Final = 4_096
 
 _ESCAPE_SEQUENCE: Final = re.compile(
     r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])|\x9b[0-?]*[ -/]*[@-~]"
-)
-_HIDDEN: Final = re.compile(
-    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    r"\U000e0000-\U000e0fff]"
 )
 _MARK: Final = re.compile(r"\[guildhall: [^\]\n]{0,200}\]")
 
@@ -33,16 +30,6 @@ def has_mark(text: str) -> bool:
 def decoded(data: bytes) -> str:
     """UTF-8 with every other byte as `\\xNN`, so that nothing is lost from sight."""
     return data.decode("utf-8", "backslashreplace")
-
-
-def _escaped(match: re.Match[str]) -> str:
-    code = ord(match.group())
-    return f"\\x{code:02x}" if code < 0x100 else f"\\u{{{code:04x}}}"
-
-
-def visible(text: str) -> tuple[str, int]:
-    """`text` with control, direction, zero-width and tag characters escaped, and how many there were."""
-    return _HIDDEN.subn(_escaped, text)
 
 
 def _last_redraw(line: str) -> str:

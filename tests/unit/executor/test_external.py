@@ -100,13 +100,13 @@ async def ran(answer: ExternalResult | ErrorInfo) -> tuple[Gateway, Any]:
 
 
 async def test_a_call_carries_its_id_role_and_approval() -> None:
-    gateway, found = await ran(result("done", "a\u202eb"))
+    gateway, found = await ran(result("done", "a\u202eb\ufe01"))
     call = ExternalCall(call_id="c1.0", role="solo", arguments={"number": 1}, approval_id="a1")
     assert gateway.calls == [(NAME, call)]
     assert found.error_code is None
-    assert found.blocks[0] == Block(text="a\\u{202e}b", origin="tool", authority="data", label="external content: x"), (
-        "data of a tool, whatever it claims to be, and nothing hidden in it"
-    )
+    assert found.blocks[0] == Block(
+        text="a\\u{202e}b\\u{fe01}", origin="tool", authority="data", label="external content: x"
+    ), "data of a tool, whatever it claims to be, and nothing hidden in it"
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,8 @@ TERMINAL = {
     "direction override": ("a\u202eb".encode(), "a\\u{202e}b"),
     "tag characters": ("a\U000e0041b".encode(), "a\\u{e0041}b"),
     "zero width": ("a\u200bb".encode(), "a\\u{200b}b"),
+    "selectors and fillers": ("a\ufe00\U000e0100\u3164\u2800b".encode(), "a\\u{fe00}\\u{e0100}\\u{3164}\\u{2800}b"),
+    "an emoji's own": ("✔\ufe0f 👩\u200d💻".encode(), "✔\ufe0f 👩\u200d💻"),
     "line separator": ("a\u2028b".encode(), "a\\u{2028}b"),
     "lone escape": (b"a\x1b", "a\\x1b"),
 }

@@ -1,5 +1,6 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import {
   attr,
   cut,
@@ -13,6 +14,7 @@ import {
   reveal,
   text,
 } from "../../../web/src/safe.js";
+import { HIDDEN, PICTURES } from "../../../web/src/contract.js";
 import { corporaMissing, hostileTexts } from "../lib/corpora.js";
 
 const SCHEMES = ["http", "https", "mailto"];
@@ -50,7 +52,7 @@ test("C2: text and attr give a string for anything at all", () => {
 });
 
 test("hidden characters are written out, ordinary ones are not", () => {
-  assert.equal(reveal("a\u202eb\u200bc\ud800d\u0000"), "a\\u{202e}b\\u{200b}c\ufffdd\\u{0}");
+  assert.equal(reveal("a\u202eb\u200bc\ud800d\u0000"), "a\\u{202e}b\\u{200b}c\ufffdd\\x00");
   assert.equal(reveal("grüße 日本 עברית 👩‍💻 ✔️ a\n\tb"), "grüße 日本 עברית 👩‍💻 ✔️ a\n\tb");
   assert.equal(reveal("\u{e0041}"), "\\u{e0041}");
   assert.equal(reveal("a\ufe00b\ufe0f \u2800"), "a\\u{fe00}b\\u{fe0f} \\u{2800}");
@@ -58,6 +60,38 @@ test("hidden characters are written out, ordinary ones are not", () => {
   assert.equal(reveal("✔\ufe0f\ufe0f"), "✔\ufe0f\\u{fe0f}", "one selector shows a picture, a second one hides data");
   assert.ok(hasHidden("a\u200db") && !hasHidden("ab"));
   assert.equal(attr("a\nb\tc"), "a b c");
+});
+
+const SPELT = JSON.parse(readFileSync(new URL("../../golden/visible/cases.json", import.meta.url), "utf8"));
+
+for (const { why, text: raw, shown } of SPELT) {
+  test(`golden visible: ${why}`, () => {
+    assert.equal(reveal(raw), shown);
+    assert.equal(hasHidden(raw), raw !== shown);
+  });
+}
+
+const codePointsOf = (ranges) =>
+  ranges.split(" ").flatMap((range) => {
+    const [first, last = first] = range.split("-").map((end) => Number.parseInt(end, 16));
+    return Array.from({ length: last - first + 1 }, (_, at) => first + at);
+  });
+
+test("whatever hides is spelt out: the contract's list, and by the engine's own tables", () => {
+  for (const code of codePointsOf(HIDDEN)) assert.ok(hasHidden(`a${String.fromCodePoint(code)}b`), code.toString(16));
+  const ignorable = /^[\p{Default_Ignorable_Code_Point}\p{Cc}\p{Cf}\p{Zl}\p{Zp}]$/u;
+  for (let code = 0; code < 0x110000; code += 1) {
+    const char = String.fromCodePoint(code);
+    if (ignorable.test(char) && char !== "\n" && char !== "\t") assert.ok(hasHidden(`a${char}b`), code.toString(16));
+  }
+});
+
+test("every emoji keeps its selector, and nothing else of the scripts people write has one", () => {
+  const pictures = new Set(codePointsOf(PICTURES));
+  for (let code = 0; code < 0x1fb00; code += 1) {
+    const emoji = /^(?![#*0-9])\p{Emoji}$/u.test(String.fromCodePoint(code));
+    if (emoji || code < 0x1f000) assert.equal(pictures.has(code), emoji, code.toString(16));
+  }
 });
 
 test("text is cut with the missing amount named, never inside a character", () => {

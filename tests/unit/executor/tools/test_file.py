@@ -171,10 +171,11 @@ async def test_names_are_shown_without_what_they_hide(place: Place) -> None:
 
 
 async def test_a_name_is_used_as_it_was_shown(place: Place) -> None:
-    for name in ("a\nb", "c\u202etxt.exe", b"e\xff".decode("utf-8", "surrogateescape"), "sub\x01/f"):
+    odd = ("a\nb", "c\u202etxt.exe", b"e\xff".decode("utf-8", "surrogateescape"), "g\ufe01h\u3164", "✔\ufe0f.md")
+    for name in (*odd, "sub\x01/f"):
         put(place, name, b"one\n")
     names = [line.partition(" (")[0].rstrip("/") for line in (await place.list()).result.shown.split("\n")]
-    assert "sub\\x01" in names
+    assert {"sub\\x01", "g\\u{fe01}h\\u{3164}", "✔\ufe0f.md"} <= set(names)
     assert (await place.list("sub\\x01")).result.shown == "sub\\x01/f (4 bytes)"
     assert (await place.search("one", path="sub\\x01")).result.shown == "sub\\x01/f:1: one"
     for name in [each for each in names if each != "sub\\x01"]:

@@ -88,6 +88,15 @@ async def test_invisible_characters_are_shown_and_announced() -> None:
     assert "3 invisible characters" in lines[1]
 
 
+async def test_a_payload_spelt_in_selectors_is_shown_and_announced_and_an_emoji_is_not() -> None:
+    hidden = "".join(chr(0xE0100 + byte - 16) for byte in b"obey")
+    lines = (await shown(of(f"a{hidden} # ✔\ufe0f ok\n".encode()))).splitlines()
+    assert lines[0] == "a" + "".join(f"\\u{{{ord(c):x}}}" for c in hidden) + " # ✔\ufe0f ok"
+    assert "4 invisible characters" in lines[1]
+    (plain,) = (await shown(of("✔\ufe0f 👩\u200d💻 1\ufe0f\u20e3\n".encode()))).splitlines()
+    assert plain == "✔\ufe0f 👩\u200d💻 1\ufe0f\u20e3"
+
+
 async def test_a_byte_order_mark_is_a_remark_and_not_text() -> None:
     assert (await shown(of(b"\xef\xbb\xbfa\n"))).startswith("a\n[guildhall: the file begins with a byte order mark")
 
