@@ -57,10 +57,21 @@ class Builder:
             return  # one that is still in use, or already gone
 
 
-def _answers(tool: str) -> bool:
+ANSWER_SECONDS = 20
+
+
+def answers(tool: str) -> bool:
+    """Whether docker or podman is there and its engine answers; one that hangs does not."""
     if shutil.which(tool) is None:
         return False
-    return subprocess.run([tool, "info"], capture_output=True, timeout=20, check=False).returncode == 0
+    try:
+        told = subprocess.run(
+            [tool, "info"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            timeout=ANSWER_SECONDS, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return told.returncode == 0
 
 
 def choose(wanted: str, store: Path) -> Builder:
@@ -70,7 +81,7 @@ def choose(wanted: str, store: Path) -> Builder:
             raise ImageError(f"{wanted} is not installed")
         return Builder(wanted, store)
     for tool in ("docker", "podman"):
-        if _answers(tool):
+        if answers(tool):
             return Builder(tool, store)
     if shutil.which("buildah") and os.geteuid() == 0:
         return Builder("buildah", store)

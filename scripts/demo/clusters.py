@@ -1,5 +1,6 @@
 """Which cluster the demo uses: the one you name, else kind, else the embedded one; and how each gets its images."""
 
+import hashlib
 import json
 import os
 import shutil
@@ -9,8 +10,15 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from demo.state import CACHE, ROOT, State, say
+from cluster.embedded import ground
+from cluster.embedded.errors import RefusalError
+from cluster.embedded.layout import from_environment
+from needs import catalog
+from needs.catalog import Need
+
+from demo.state import FILE, KUBECONFIG, ROOT, State, place, say
 from demo.tools import StepError, run
+from images.imaging import builders
 
 KIND_NAME = "guildhall-demo"
 EMBEDDED = ROOT / "tests" / "cluster" / "cluster.py"
@@ -26,26 +34,47 @@ class Cluster(ABC):
     """Base of the three: the environment that makes kubectl and helm talk to it."""
 
     state: State
+    name: str
     cost: str = ""
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
 
-    def agreed(self, yes: bool) -> bool:
-        """Whether the person agrees to what is about to happen. Without a terminal only `yes` agrees."""
-        if yes:
-            return True
-        if not sys.stdin.isatty():
-            say("Set YES=1 to agree without a terminal.")
-            return False
-        return input("Go on? [y/N] ").strip().lower() in {"y", "yes"}
+    @abstractmethod
+    def needs(self) -> list[Need]:
+        """What the machine has to have before anything is made."""
 
     @abstractmethod
+    def identity(self) -> str:
+        """What tells this cluster from any other that ever had its name; empty where there is none. Starts nothing."""
+
+    def make(self) -> None:
+        """Makes the cluster where there is none, and has it up."""
+        return
+
+    @abstractmethod
+    def point(self) -> None:
+        """From now on kubectl and helm talk to it."""
+
     def start(self) -> None:
-        """Has the cluster there, made where it has to be."""
+        """Has the cluster there and on record: as the demo's own only if it was not there before."""
+        self.state.enter(self.name, self.identity())
+        try:
+            self.make()
+        finally:
+            self.state.made(self.identity())
+        self.point()
 
     def attach(self) -> bool:
-        """Whether the cluster is there; then kubectl and helm talk to it. Starts nothing."""
-        self.start()
+        """Whether the recorded cluster can be talked to; then kubectl and helm do. Starts nothing."""
+        self.point()
         return True
+
+    def remove(self) -> None:
+        """Takes down the cluster that the demo made."""
+        raise StepError(f"{place(self.name)} was not made by the demo")
+
+    def another(self) -> None:
+        """Called where the cluster of this name is not the recorded one, which can only be gone."""
+        say(f"The demo's cluster is gone; {place(self.name)} that is there now was made since, and is left alone.")
 
     def shell(self) -> str:
         """The line that makes a person's own shell talk to the cluster."""
@@ -73,25 +102,40 @@ class Context(Cluster):
     """A cluster of the person's own. Its nodes must be able to pull: REGISTRY names where the images are pushed."""
 
     def __init__(self, state: State, context: str) -> None:
-        super().__init__(state, f"your context '{context}'; the chart goes into namespace guildhall-system")
+        name = f"context:{context}"
+        super().__init__(state, name, f"your context '{context}'; the chart goes into namespace guildhall-system")
         self.context = context
 
+    def needs(self) -> list[Need]:
+        return catalog.for_context()
+
+    def identity(self) -> str:
+        """The uid of its first namespace; a name in a kubeconfig can come to lead elsewhere."""
+        self.point()
+        return self.kubectl("get", "namespace", "kube-system", "--output", "jsonpath={.metadata.uid}").strip()
+
     def start(self) -> None:
-        self.state.cluster, self.state.owned = f"context:{self.context}", False
+        recorded = self.state.cluster == self.name and self.state.installed
+        if recorded and not self.state.matches(self.identity()):
+            self.another()
+        super().start()
+
+    def another(self) -> None:
+        raise StepError(
+            f"{place(self.name)} leads to another cluster now than the one the demo is in. Nothing was done. "
+            f"Let it lead there again, or, if that cluster is gone for good, delete {FILE}"
+        )
+
+    def point(self) -> None:
         config = run("kubectl", "config", "view", "--minify", "--flatten", "--context", self.context)
-        path = ROOT / "artifacts" / "demo.kubeconfig"
-        path.parent.mkdir(exist_ok=True)
-        path.touch(mode=0o600)
-        path.write_text(config)
-        self.environment["KUBECONFIG"] = str(path)
+        KUBECONFIG.parent.mkdir(parents=True, exist_ok=True)
+        KUBECONFIG.touch(mode=0o600)
+        KUBECONFIG.write_text(config)
+        self.environment["KUBECONFIG"] = str(KUBECONFIG)
 
     def images(self) -> dict[str, str]:
-        registry = os.environ.get("REGISTRY")
-        if not registry:
-            raise StepError(
-                "set REGISTRY=<host/path> to where your cluster can pull from; docker or podman pushes there"
-            )
-        tool = "docker" if shutil.which("docker") else "podman"
+        registry = os.environ["REGISTRY"]  # one of its needs
+        tool = "docker" if builders.answers("docker") else "podman"
         refs = {}
         for name, image in built("--builder", tool).items():
             target = f"{registry}/{image['ref'].rsplit('/', 1)[-1]}"
@@ -106,30 +150,29 @@ class Kind(Cluster):
     """kind on docker: one control plane, one worker (policy for a pod's own node is not enforced everywhere)."""
 
     def __init__(self, state: State) -> None:
-        super().__init__(state, "kind: two nodes on docker, about 2 minutes and 2 GB of disk the first time")
+        super().__init__(state, "kind", "kind: two nodes on docker, about 2 minutes and 2 GB of disk the first time")
 
-    def start(self) -> None:
-        self.state.cluster = "kind"
-        if KIND_NAME not in run("kind", "get", "clusters").split():
-            nodes = (
-                "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nnodes: [{role: control-plane}, {role: worker}]\n"
-            )
-            run("kind", "create", "cluster", "--name", KIND_NAME, "--config", "-", stdin=nodes, seconds=600)
-            self.state.owned = True
-        self.state.save()
-        self._point()
+    def needs(self) -> list[Need]:
+        return catalog.for_kind()
 
-    def _point(self) -> None:
-        path = ROOT / "artifacts" / "demo.kubeconfig"
-        path.parent.mkdir(exist_ok=True)
-        run("kind", "export", "kubeconfig", "--name", KIND_NAME, "--kubeconfig", str(path))
-        self.environment["KUBECONFIG"] = str(path)
+    def identity(self) -> str:
+        """The id of its control plane's container, which is there when the cluster is stopped too."""
+        wanted = f"name=^{KIND_NAME}-control-plane$"
+        return run("docker", "ps", "--all", "--no-trunc", "--filter", wanted, "--format", "{{.ID}}").strip()
 
-    def attach(self) -> bool:
-        if KIND_NAME not in run("kind", "get", "clusters").split():
-            return False
-        self._point()
-        return True
+    def make(self) -> None:
+        if self.identity():
+            return
+        nodes = "kind: Cluster\napiVersion: kind.x-k8s.io/v1alpha4\nnodes: [{role: control-plane}, {role: worker}]\n"
+        run("kind", "create", "cluster", "--name", KIND_NAME, "--config", "-", stdin=nodes, seconds=600)
+
+    def point(self) -> None:
+        KUBECONFIG.parent.mkdir(parents=True, exist_ok=True)
+        run("kind", "export", "kubeconfig", "--name", KIND_NAME, "--kubeconfig", str(KUBECONFIG))
+        self.environment["KUBECONFIG"] = str(KUBECONFIG)
+
+    def remove(self) -> None:
+        run("kind", "delete", "cluster", "--name", KIND_NAME)
 
     def images(self) -> dict[str, str]:
         table = built("--builder", "docker")
@@ -142,41 +185,44 @@ class Embedded(Cluster):
     """The Kubernetes this repository builds for its tests; needs Linux and root."""
 
     def __init__(self, state: State) -> None:
-        super().__init__(state, "the embedded Kubernetes: first time 12 minutes to build and 8 GB of disk, as root")
+        cost = "the embedded Kubernetes: first time 12 minutes to build and 8 GB of disk, as root"
+        super().__init__(state, "embedded", cost)
 
-    def agreed(self, yes: bool) -> bool:
-        say("The embedded cluster installs these Debian packages where they are missing:")
-        say("  buildah busybox-static conntrack containernetworking-plugins ipset iptables mmdebstrap openssl runc")
-        return super().agreed(yes)
+    def needs(self) -> list[Need]:
+        return catalog.for_embedded()
 
-    def start(self) -> None:
-        self.state.cluster = "embedded"
-        self.state.owned = self.state.owned or not self._running()
-        self.state.save()
+    def identity(self) -> str:
+        """Of its own certificate authority, which is there when the cluster is stopped too, and goes with `down`."""
+        try:
+            return hashlib.sha256((_embedded_state() / "pki" / "ca.crt").read_bytes()).hexdigest()
+        except OSError:
+            return ""
+
+    def make(self) -> None:
         if subprocess.run([sys.executable, EMBEDDED, "up", "--yes"], check=False).returncode:
             raise StepError("the embedded cluster did not come up; its own message is above")
-        self._point()
+
+    def remove(self) -> None:
+        if subprocess.run([sys.executable, EMBEDDED, "down"], check=False).returncode:
+            raise StepError("the embedded cluster did not go down; its own message is above")
 
     def _running(self) -> bool:
         return subprocess.run([sys.executable, EMBEDDED, "status"], capture_output=True, check=False).returncode == 0
 
     def attach(self) -> bool:
-        if self._running():
-            self._point()
-            return True
-        if _embedded_state().exists():
+        if not self._running():
             raise StepError(
                 "the embedded cluster is not up, and what the demo installed is in it. Start it with "
                 "`tests/cluster/cluster.py up` and run `make demo-down` again, or remove it with all it holds: "
                 "`tests/cluster/cluster.py down`"
             )
-        return False
+        return super().attach()
 
     def shell(self) -> str:
         """It brings kubectl and helm too: both may be on nobody's PATH here."""
         return f'eval "$({EMBEDDED} env)"'
 
-    def _point(self) -> None:
+    def point(self) -> None:
         for line in run(sys.executable, str(EMBEDDED), "env").splitlines():
             name, value = line.removeprefix("export ").split("=", 1)
             self.environment[name] = value.strip("'\"").replace("$PATH", self.environment["PATH"])
@@ -187,11 +233,12 @@ class Embedded(Cluster):
 
 def _embedded_state() -> Path:
     """The embedded cluster's own folder: it goes with its `down`, and stays when the machine was merely restarted."""
-    return Path(os.environ.get("GUILDHALL_CLUSTER_STATE", CACHE / "cluster" / "state"))
+    return from_environment().state
 
 
 WAYS = """\
-demo: no cluster can be had here. Two ways to one:
+demo: no cluster can be had here: {why}.
+Two ways to one:
   1. name a cluster of yours:  make demo CONTEXT=<kubeconfig context> REGISTRY=<host/path your nodes can pull from>
   2. on Linux: run `make demo` as root (it builds a small Kubernetes), or install docker and kind."""
 
@@ -200,14 +247,11 @@ def choose(context: str | None, state: State) -> Cluster:
     """The named context, else kind where `docker info` answers, else the embedded cluster. Raises NoClusterError."""
     if context:
         return Context(state, context)
-    if shutil.which("kind") and _docker_answers():
+    if shutil.which("kind") and builders.answers("docker"):
         return Kind(state)
-    if sys.platform == "linux" and os.geteuid() == 0:
-        return Embedded(state)
-    raise NoClusterError(WAYS)
-
-
-def _docker_answers() -> bool:
-    if not shutil.which("docker"):
-        return False
-    return subprocess.run(["docker", "info"], capture_output=True, timeout=20, check=False).returncode == 0
+    try:
+        ground.check_machine()
+        ground.check_alone(_embedded_state())
+    except RefusalError as refusal:
+        raise NoClusterError(WAYS.format(why=refusal)) from refusal
+    return Embedded(state)

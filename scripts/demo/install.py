@@ -4,7 +4,7 @@ import json
 
 from demo.clusters import Cluster
 from demo.state import CONTROL, RELEASE, ROOT, RUNS, State, say
-from demo.tools import run
+from demo.tools import StepError, run
 
 SCENARIO = ROOT / "examples" / "scenarios" / "fix-cachetools.yaml"
 
@@ -39,11 +39,29 @@ def crds(cluster: Cluster, state: State) -> None:
     run("helm", "upgrade", "--install", f"{RELEASE}-crds", chart, *WAIT, environment=cluster.environment)
 
 
+def claim(cluster: Cluster, state: State) -> None:
+    """Records that the names the demo uses in this cluster are its own. StepError where they are somebody else's."""
+    if state.installed:
+        return
+    there = cluster.kubectl("get", "namespace", CONTROL, RUNS, "--ignore-not-found", "--output", "name").split()
+    if taken := _taken(cluster, there):
+        state.forget()
+        raise StepError(f"{taken}, and the demo did not make it; nothing was changed in that cluster")
+    state.installed, state.namespaced = True, f"namespace/{CONTROL}" not in there
+    state.save()
+
+
+def _taken(cluster: Cluster, namespaces: list[str]) -> str:
+    """What of somebody else's the demo would overwrite and, at its end, remove; empty if nothing."""
+    listed = ("helm", "list", "--all", "--namespace", CONTROL, "--filter", f"^{RELEASE}$", "--short")
+    if run(*listed, environment=cluster.environment).strip():
+        return f"release {RELEASE} is in namespace {CONTROL} already"
+    return f"namespace {RUNS} is there already" if f"namespace/{RUNS}" in namespaces else ""
+
+
 def helm(cluster: Cluster, images: dict[str, str], state: State) -> None:
     """Installs (or upgrades) CRDs and chart and waits until everything is ready."""
     say("Installing the chart:")
-    state.installed = True
-    state.save()
     crds(cluster, state)
     arguments = ["helm", "upgrade", "--install", RELEASE, str(ROOT / "charts" / "guildhall"), *WAIT, "--values", "-"]
     run(*arguments, environment=cluster.environment, stdin=json.dumps(values(images)))

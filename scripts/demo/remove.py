@@ -1,13 +1,9 @@
 """`make demo-down`: removes what the demo made, and nothing else."""
 
-import os
-import subprocess
-import sys
-
-from demo.clusters import EMBEDDED, KIND_NAME, Cluster, Context, Embedded, Kind
+from demo.clusters import Cluster, Context, Embedded, Kind
 from demo.console import stop_forward
-from demo.state import CONTROL, FILE, RELEASE, ROOT, RUNS, State, say
-from demo.tools import StepError, run
+from demo.state import CONTROL, RELEASE, ROOT, RUNS, State, place, say
+from demo.tools import run
 
 
 def _cluster(state: State) -> Cluster | None:
@@ -32,7 +28,9 @@ def _uninstall(cluster: Cluster, state: State) -> None:
         ]
     for step in steps:
         _do(cluster, *step)
-    if run("helm", "list", "--namespace", CONTROL, "--short", environment=cluster.environment).strip():
+    if not state.namespaced:
+        say(f"  kept: namespace {CONTROL}, which was there before")
+    elif run("helm", "list", "--namespace", CONTROL, "--short", environment=cluster.environment).strip():
         say(f"  kept: namespace {CONTROL}, where another release lives")
     else:
         _do(cluster, "kubectl", "delete", "namespace", CONTROL, "--ignore-not-found", "--timeout=120s")
@@ -44,20 +42,22 @@ def _do(cluster: Cluster, *step: str) -> None:
 
 
 def everything(state: State) -> int:
-    """Port-forward, chart, namespaces, and the cluster itself if the demo started it."""
+    """Port-forward, chart, namespaces, and the cluster itself if the demo made it. Raises StepError, then all is kept
+    on record."""
     stop_forward(state)
     cluster = _cluster(state)
     if cluster is None:
         say("Nothing to remove: no demo is recorded.")
         return 0
-    if state.owned and state.cluster == "kind":
-        run("kind", "delete", "cluster", "--name", KIND_NAME)
-    elif state.owned and state.cluster == "embedded":
-        if subprocess.run([sys.executable, EMBEDDED, "down"], env=dict(os.environ), check=False).returncode:
-            raise StepError("the embedded cluster did not go down; its own message is above")
+    found = cluster.identity()
+    if not found:
+        say(f"Gone already, and the demo with it: {place(cluster.name)}.")
+    elif not state.matches(found):
+        cluster.another()
+    elif state.owned:
+        cluster.remove()
     elif state.installed and cluster.attach():
         _uninstall(cluster, state)
-    (ROOT / "artifacts" / "demo.kubeconfig").unlink(missing_ok=True)
-    FILE.unlink(missing_ok=True)
+    state.forget()
     say("The demo is gone. What was built stays cached in ~/.cache/guildhall; delete that to free the disk.")
     return 0

