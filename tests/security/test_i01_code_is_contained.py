@@ -1,7 +1,9 @@
 """I1: code a model wrote reaches nothing: not by the language, and not by the process it runs in if the language fails.
 
-The first half runs hostile programs in the interpreter. The second half supposes that one got out: it runs native
-probes in a process confined exactly as a worker is, each beside the same probe unconfined, which has to succeed.
+The first half runs hostile programs in the interpreter: in a worker as it is, and in one that nothing confines, where
+only the language stands between them and the secret; in CPython each of them gets through. The second half supposes
+that one got out: it runs native probes in a process confined exactly as a worker is, each beside the same probe
+unconfined, which has to succeed.
 """
 
 import json
@@ -16,7 +18,7 @@ from pathlib import Path
 
 import pytest
 from guildhall_executor.code.pool import start_worker
-from support.code import Bench, children, status
+from support.code import Bench, bare, children, status
 
 CANARY = "canary-7c1f"
 
@@ -50,7 +52,7 @@ READS = [
     "import io\nio.open({path!r}).read()",
     "import sys\nsys.modules['os'].environ['CANARY']",
     "import ctypes\nctypes.CDLL(None).getenv(b'CANARY')",
-    "import socket\nsocket.create_connection(('127.0.0.1', 1))",
+    "import socket\nsocket.create_connection(('127.0.0.1', {port})).recv(5)",
     "import urllib.request\nurllib.request.urlopen('file://{path}').read()",
     "__import__('os').environ['CANARY']",
     "eval('__import__(\"os\")').environ['CANARY']",
@@ -65,7 +67,7 @@ READS = [
     "'{{0.__class__.__init__.__globals__}}'.format(read_file)",
     "'{{0.__globals__}}'.format(read_file)",
     "try:\n    1/0\nexcept Exception as e:\n    r = e.__traceback__.tb_frame.f_back.f_globals\nr",
-    "(i for i in [1]).gi_frame.f_back.f_builtins['open']({path!r}).read()",
+    "g = (g.gi_frame.f_back.f_builtins['open']({path!r}).read() for _ in [1])\nnext(g)",
     "import gc\ngc.get_objects()",
     "import inspect\ninspect.currentframe().f_back.f_globals",
     "import pickle\npickle.loads(b\"cos\\nsystem\\n(S'cat {path}'\\ntR.\")",
@@ -75,36 +77,114 @@ READS = [
 ]
 
 
-async def test_no_program_reads_a_file_or_the_environment(
-    bench: Bench, secret: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The control after each: the same worker gives back what code may have, by the function it was lent."""
+@pytest.fixture
+def programs(secret: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """The programs, with a secret in a file and in the environment, and a server that answers."""
     monkeypatch.setenv("CANARY", CANARY)
-    escaped = []
-    for program in READS:
-        result = await bench.run(program.format(path=str(secret), folder=str(secret.parent)))
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        served(server)
+        port = server.getsockname()[1]
+        yield [program.format(path=str(secret), folder=str(secret.parent), port=port) for program in READS]
+
+
+async def escapes(bench: Bench, programs: list[str], secret: Path) -> list[tuple[str, str]]:
+    """The programs that came to anything but an error of the language, and what they said.
+
+    The control after each: the same worker gives back what code may have, by the function it was lent.
+    """
+    found = []
+    for program in programs:
+        result = await bench.run(program)
         said = result.value + result.error + "".join(result.stdout)
-        if CANARY in said or "token" in result.value:
-            escaped.append((program, said))
+        if result.status != "error" or CANARY in said or "cannot be given back" in said:
+            found.append((program, said))
         control = await bench.run(f"read_file({str(secret)!r})['text']")
         assert json.loads(control.value) == CANARY
-    assert escaped == []
+    return found
 
 
+async def test_no_program_reads_a_file_or_the_environment(bench: Bench, secret: Path, programs: list[str]) -> None:
+    assert await escapes(bench, programs, secret) == []
+
+
+async def test_the_language_alone_keeps_every_program_in(
+    bench: Bench, secret: Path, programs: list[str], tmp_path: Path
+) -> None:
+    """Nothing else holds: worker and interpreter have the secret in their environment, and may read its file."""
+    bench.start = bare(tmp_path, "CANARY", CANARY)
+    given, seen = bench.answer, []
+
+    def answer(tool: str, arguments: str) -> str:
+        worker = bench.started[-1].process.pid
+        seen.append([unheld(pid) for pid in (worker, *children(worker))])
+        return str(given(tool, arguments))
+
+    bench.answer = answer
+    assert await escapes(bench, programs, secret) == []
+    assert seen == [[True, True]] * len(programs), "worker and interpreter, each time"
+
+
+def unheld(pid: int) -> bool:
+    """Whether a process has the secret in its environment, and nothing that keeps it from files."""
+    facts = status(pid)
+    has = f"CANARY={CANARY}".encode() in Path(f"/proc/{pid}/environ").read_bytes()
+    return has and (facts["NoNewPrivs"], facts["Seccomp"]) == ("0", "0")
+
+
+CPYTHON = """
+import ast, builtins, io, json, os, sys
+class Lent:
+    def __init__(self): pass
+    def __call__(self): pass
+    def method(self): pass
+def function(): pass
+def ran(program, read_file):
+    sys.stdin, world = io.StringIO("c\\n"), {"read_file": read_file, "messages": [], "__builtins__": builtins}
+    *body, last = ast.parse(program).body
+    exec(compile(ast.Module(body, []), "code.py", "exec"), world)
+    return str(eval(compile(ast.Expression(last.value), "code.py", "eval"), world))
+def tried(program):
+    why = []
+    for lent in (function, Lent().method, Lent()):
+        try:
+            return [True, ran(program, lent)[:100_000]]
+        except Exception as error:
+            why.append(repr(error))
+    return [False, why]
+answer = os.dup(1)
+os.dup2(2, 1)
+os.write(answer, json.dumps([tried(program) for program in json.loads(sys.argv[1])]).encode())
+"""
+
+
+def test_positive_control_each_program_gets_through_in_cpython(programs: list[str]) -> None:
+    """So it is this language that keeps them in: not a mistake in the program, nor a secret that is not there."""
+    command = [sys.executable, "-c", CPYTHON, json.dumps(programs)]
+    made = subprocess.run(command, capture_output=True, timeout=60, check=True)
+    came_to = dict(zip(programs, json.loads(made.stdout), strict=True))
+    assert {program: why for program, (through, why) in came_to.items() if not through} == {}
+    quiet = [program for program, (_, said) in came_to.items() if "['CANARY']" in program and CANARY not in said]
+    quiet += [program for program, (_, said) in came_to.items() if ".read" in program and CANARY not in said]
+    assert quiet == [], "what looks for the secret finds it"
+
+
+@pytest.mark.parametrize("held", [True, False], ids=["confined", "by the language alone"])
 @pytest.mark.parametrize(
     "program",
     [
-        "open({path!r}, 'w').write('x')",
+        "f = open({path!r}, 'w')\nf.write('x')\nf.close()",
         "from pathlib import Path\nPath({path!r}).write_text('x')",
         "import os\nos.mkdir({path!r})",
     ],
 )
-async def test_no_program_writes_a_file(bench: Bench, secret: Path, program: str) -> None:
-    path = secret.parent / "made"
-    await bench.run(program.format(path=str(path)))
+async def test_no_program_writes_a_file(bench: Bench, secret: Path, program: str, held: bool, tmp_path: Path) -> None:
+    if not held:
+        bench.start = bare(tmp_path, "CANARY", CANARY)
+    source = program.format(path=str(secret.parent / "made"))
+    assert (await bench.run(source)).status == "error"
     assert names(secret.parent) == ["token"]
-    path.write_text("control")
-    assert names(secret.parent) == ["made", "token"]
+    exec(source, {})  # noqa: S102  as CPython, which has another language, reads it
+    assert names(secret.parent) == ["made", "token"], "control: it is a program that would"
 
 
 async def test_an_object_left_behind_runs_nowhere_else(bench: Bench) -> None:

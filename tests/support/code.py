@@ -2,14 +2,17 @@
 
 import asyncio
 import inspect
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from guildhall_executor.code.bounds import Bounds, within
+from guildhall_executor.code.frames import Ready
 from guildhall_executor.code.pool import Pool, Worker, start_worker
 from guildhall_executor.code.runner import CodeRequest, CodeResult, run
+from pydantic_monty._binary import find_monty_binary
 
 NEVER = 3_600.0
 FUNCTIONS = {"read_file": ["path", "start_line", "max_lines"], "write_file": ["path", "content"]}
@@ -17,7 +20,8 @@ FUNCTIONS = {"read_file": ["path", "start_line", "max_lines"], "write_file": ["p
 
 @dataclass
 class Bench:
-    """A pool whose workers a test can look at. `answer` gives what a call of a tool gets, at once or later."""
+    """A pool whose workers a test can look at. `answer` gives what a call of a tool gets, at once or later, `start`
+    another worker than the product's."""
 
     answer: Callable[[str, str], Any] = lambda tool, arguments: f"{tool} {arguments}"
     started: list[Worker] = field(default_factory=list)
@@ -25,13 +29,14 @@ class Bench:
     printed: list[str] = field(default_factory=list)
     spoke: asyncio.Event = field(default_factory=asyncio.Event)
     address_space_bytes: int | None = None
+    start: Callable[..., Awaitable[Worker]] = start_worker
 
     def __post_init__(self) -> None:
         self.pool = Pool(self._start)
 
     async def _start(self) -> Worker:
         more = () if self.address_space_bytes is None else (self.address_space_bytes,)
-        worker = await start_worker(*more)
+        worker = await self.start(*more)
         self.started.append(worker)
         return worker
 
@@ -56,6 +61,33 @@ class Bench:
         said = self.answer(tool, arguments)
         text = await said if inspect.isawaitable(said) else said
         return {"text": text, "error_code": None, "exit_code": None}
+
+
+BARE = """
+import sys
+from pathlib import Path
+from guildhall_executor.code import worker
+worker.confine = lambda binary, space: dict.fromkeys(("files", "calls", "privileges"), True)
+worker.interpreter = lambda: Path(sys.argv[2])
+worker.main()
+"""
+
+
+def bare(folder: Path, name: str, value: str) -> Callable[..., Awaitable[Worker]]:
+    """Starts the product's worker with nothing that holds it: no Landlock, no seccomp, no limits, and this process's
+    environment. `name` is set for the interpreter below it, which starts with an empty one otherwise."""
+    interpreter = folder / "interpreter"
+    interpreter.write_text(f"#!/bin/sh\n{name}={value} exec '{find_monty_binary()}' \"$@\"\n")
+    interpreter.chmod(0o700)
+
+    async def start(*_: int) -> Worker:
+        command = (sys.executable, "-c", BARE, "0", str(interpreter))
+        pipe = asyncio.subprocess.PIPE
+        worker = Worker(await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe, process_group=0))
+        assert isinstance(await worker.read(), Ready)
+        return worker
+
+    return start
 
 
 def bounds(seconds: float = NEVER, **fields: Any) -> Bounds:
