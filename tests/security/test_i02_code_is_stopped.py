@@ -3,16 +3,16 @@
 That each clock and ceiling holds alone is `tests/unit/executor/code/test_runner.py`; here all are as in a Run.
 """
 
-import resource
 import time
 from collections.abc import AsyncIterator
 
 import pytest
 from guildhall_contracts import limits
 from guildhall_executor.code.bounds import within
-from support.code import Bench, is_alive
+from support.code import Bench, Peaks, is_alive
 
 SECONDS = 1.0
+OWN_MAX_BYTES = 16 << 20  # of the executor's own: frames of at most 1 MiB, and what is kept of the output
 
 
 @pytest.fixture
@@ -56,23 +56,41 @@ ATTACKS: dict[str, str] = {
     "calls without end": "while True: read_file('a')",
 }
 
+HOARDS = frozenset({"a growing list", "a growing dict", "a value that is too deep"})
+HOARD_BYTES = 48 << 20  # half of what the interpreter may have
+
 
 @pytest.mark.parametrize("what", ATTACKS)
 async def test_it_is_stopped_and_the_next_code_runs(bench: Bench, what: str) -> None:
     await bench.run("1")
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     began = time.monotonic()
-    result = await bench.run(ATTACKS[what], within(SECONDS))
+    async with Peaks(bench) as peaks:
+        result = await bench.run(ATTACKS[what], within(SECONDS))
     took = time.monotonic() - began
     assert result.status in ("killed", "error"), result.value[:100]
     assert took <= 1.5 * SECONDS
     assert sum(map(len, result.stdout)) <= limits.CODE_OUTPUT_MAX_BYTES
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 1024  # KiB: nothing of it came here
+    assert peaks.own_growth_bytes < OWN_MAX_BYTES, "nothing of it came here"
+    assert peaks.below_bytes <= limits.CODE_ADDRESS_SPACE_MAX_BYTES
+    assert peaks.below_bytes > (HOARD_BYTES if what in HOARDS else 0), "and where it was, it was seen"
     if result.status == "killed":
         assert not is_alive(bench.started[0].process.pid)
     control = await bench.run("sum(range(1000))", within(SECONDS))
     assert (control.status, control.value) == ("done", "499500")
     assert len(bench.started) == (2 if result.status == "killed" else 1)
+
+
+async def test_positive_control_memory_that_comes_here_is_seen(bench: Bench) -> None:
+    """Also where an earlier test had more, and where it is gone again before anybody looks."""
+    assert taken(OWN_MAX_BYTES * 4)
+    async with Peaks(bench) as peaks:
+        assert taken(OWN_MAX_BYTES * 2)
+    assert peaks.own_growth_bytes > OWN_MAX_BYTES
+
+
+def taken(size_bytes: int) -> bool:
+    """Holds so much memory, and gives it back."""
+    return (b"x" * size_bytes).endswith(b"x")
 
 
 async def test_plain_recursion_is_an_error_the_code_can_read(bench: Bench) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import inspect
+import os
 import sys
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -99,15 +100,12 @@ def bounds(seconds: float = NEVER, **fields: Any) -> Bounds:
 
 def children(pid: int) -> list[int]:
     """The processes directly below `pid`."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            fields = stat.read_text().rsplit(")", 1)[1].split()
-        except OSError:
-            continue
-        if int(fields[1]) == pid:
-            found.append(int(stat.parent.name))
-    return found
+    try:
+        return [
+            int(one) for task in Path(f"/proc/{pid}/task").iterdir() for one in (task / "children").read_text().split()
+        ]
+    except OSError:
+        return []
 
 
 def is_alive(pid: int) -> bool:
@@ -121,6 +119,48 @@ def is_alive(pid: int) -> bool:
 def status(pid: int) -> dict[str, str]:
     lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     return {name: value.strip() for name, _, value in (line.partition(":") for line in lines)}
+
+
+class Peaks:
+    """The most memory this process has resident while it is watched, and each process below the bench's workers."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._bench = bench
+        self._by_process: dict[int, int] = {}
+
+    async def __aenter__(self) -> "Peaks":
+        self._before = _own_peak_begun_anew()
+        self._watching = asyncio.create_task(self._watch())
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._watching.cancel()
+        self.own_growth_bytes = resident_peak(os.getpid()) - self._before
+
+    @property
+    def below_bytes(self) -> int:
+        """Of the largest worker or interpreter; what a process had in its last milliseconds may be missing."""
+        return max(self._by_process.values(), default=0)
+
+    async def _watch(self) -> None:
+        while True:
+            workers = [worker.process.pid for worker in self._bench.started]
+            for pid in (*workers, *(child for worker in workers for child in children(worker))):
+                self._by_process[pid] = max(self._by_process.get(pid, 0), resident_peak(pid))
+            await asyncio.sleep(0.01)
+
+
+def _own_peak_begun_anew() -> int:
+    Path("/proc/self/clear_refs").write_text("5")  # from now on the peak is of what is there now
+    return resident_peak(os.getpid())
+
+
+def resident_peak(pid: int) -> int:
+    """The most memory a process ever had resident, in bytes; 0 when it has ended."""
+    try:
+        return int(status(pid).get("VmHWM", "0 kB").split()[0]) * 1024
+    except OSError:
+        return 0
 
 
 async def ended(pid: int, seconds: float = 5.0) -> bool:
