@@ -29,7 +29,7 @@ def report_html(summary: Wire, model: Wire, patch: str | None, render: Render) -
         _facts(summary, run),
         _prose("Task", run["task"] or summary.get("task", ""), render),
         _prose("Result", run["result"], render),
-        _error(run.get("error")),
+        _prose("Error", (run.get("error") or {}).get("message", ""), render),
         _plan(run["plan"]),
         _gaps(run),
         _operations(model["operations"], _labels(run)),
@@ -46,13 +46,14 @@ def report_html(summary: Wire, model: Wire, patch: str | None, render: Render) -
 
 
 def _facts(summary: Wire, run: Wire) -> str:
-    metrics = run["metrics"]
+    booked = summary.get("usage")
+    spent, whose = (booked, "as the gateway booked it") if booked else (run["metrics"], "the executor's own count")
     scripted = "yes: the replies were written beforehand" if run["scripted"] else ""
     rows = {
         "Run": summary["id"], "Identity": summary["uid"], "Status": run["status"], "Guild": summary.get("guild", ""),
         "Started": run.get("startedAt", ""), "Ended": run.get("endedAt", ""), "Isolation": run["isolation"],
-        "Tokens read / written": f"{metrics['tokens']} / {metrics['outputTokens']}",
-        "Cost": _money(metrics["costMicroUSD"]),
+        "Tokens read / written": f"{spent['tokens']} / {spent['outputTokens']} ({whose})",
+        "Cost": f"{_money(spent.get('costMicroUSD'))} ({whose})",
         "Errors": str(run["errors"]), "Unreadable lines": str(run["unreadable"]) if run["unreadable"] else "",
         "Scripted model": scripted,
     }  # fmt: skip
@@ -72,10 +73,6 @@ def _money(micro_usd: int | None) -> str:
 
 def _prose(title: str, text: str, render: Render) -> str:
     return f"<h2>{title}</h2><section>{render(text)}</section>" if text else ""
-
-
-def _error(error: Wire | None) -> str:
-    return f"<h2>Error</h2><p>{escape(error['kind'])}</p><pre>{escape(error['message'])}</pre>" if error else ""
 
 
 def _plan(items: list[Wire]) -> str:

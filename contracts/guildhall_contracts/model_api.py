@@ -107,13 +107,15 @@ class CallUsage(Record):
 
 
 class LedgerTotals(Record):
-    """What the ledger holds for the Run after a call, and what is left (absent: no such limit)."""
+    """What the ledger holds for the Run after a call, its limits with what people added, and what is left of them."""
 
     calls: int = Field(0, ge=0)
     tokens: int = Field(0, ge=0)
     cached_prompt_tokens: int = Field(0, ge=0)
     output_tokens: int = Field(0, ge=0)
     cost_micro_usd: int | None = Field(None, ge=0)
+    limit_micro_usd: int | None = Field(None, ge=0)  # absent: no such limit
+    limit_tokens: int | None = Field(None, ge=0)
     left_micro_usd: int | None = Field(None, ge=0)
     left_tokens: int | None = Field(None, ge=0)
 

@@ -129,13 +129,18 @@ class Attempt(Record):
 
 
 class Usage(Record):
-    """What the ledger holds for a Run; written by the gateway only. Absent cost means a price is unknown."""
+    """What the ledger holds for a Run; written by the gateway only. Absent cost means a price is unknown.
+
+    The limits are those in force: the budget's, with what people added; absent means there is none.
+    """
 
     calls: int = Field(0, ge=0)
     tokens: int = Field(0, ge=0)
     cached_prompt_tokens: int = Field(0, ge=0)
     output_tokens: int = Field(0, ge=0)
     cost_micro_usd: int | None = Field(None, ge=0)
+    limit_micro_usd: int | None = Field(None, ge=0)
+    limit_tokens: int | None = Field(None, ge=0)
 
 
 class Awaiting(Record):

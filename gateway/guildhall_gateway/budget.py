@@ -179,6 +179,8 @@ def totals_view(totals: Totals, budget: Budget) -> LedgerTotals:
         cached_prompt_tokens=totals.cached,
         output_tokens=totals.output,
         cost_micro_usd=None if totals.unpriced else totals.cost,
+        limit_micro_usd=limit,
+        limit_tokens=token_limit,
         left_micro_usd=None if limit is None else max(limit - totals.cost - totals.cost_reserved, 0),
         left_tokens=None if token_limit is None else max(token_limit - spent_tokens, 0),
     )

@@ -23,13 +23,7 @@ Figures = Callable[[RunView], Awaitable[tuple[LedgerTotals, Awaiting]]]
 
 def status_of(totals: LedgerTotals, awaiting: Awaiting) -> dict[str, Any]:
     """The gateway's own fields of Run status; pure."""
-    usage = Usage(
-        calls=totals.calls,
-        tokens=totals.tokens,
-        cached_prompt_tokens=totals.cached_prompt_tokens,
-        output_tokens=totals.output_tokens,
-        cost_micro_usd=totals.cost_micro_usd,
-    )
+    usage = Usage.model_validate(totals.model_dump(include=set(Usage.model_fields)))
     cost = "unknown" if totals.cost_micro_usd is None else dollars(totals.cost_micro_usd)
     return {"usage": usage.to_wire(), "cost": cost, "awaiting": awaiting.to_wire()}
 

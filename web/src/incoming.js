@@ -37,12 +37,15 @@ export function readSummary(value) {
 
 function readUsage(value) {
   if (value === null || typeof value !== "object") return null;
-  const { tokens, cachedPromptTokens, outputTokens, costMicroUSD } = value;
+  const { calls, tokens, cachedPromptTokens, outputTokens, costMicroUSD, limitMicroUSD, limitTokens } = value;
   return {
+    calls: number(calls),
     tokens: number(tokens),
     cachedPromptTokens: number(cachedPromptTokens),
     outputTokens: number(outputTokens),
     costMicroUSD: numberOr(costMicroUSD),
+    limitMicroUSD: numberOr(limitMicroUSD),
+    limitTokens: numberOr(limitTokens),
   };
 }
 
@@ -142,15 +145,7 @@ export function readChanges(value) {
 export function readLedger(value) {
   const { totals, scripted } = recordOf(value);
   if (totals === null || typeof totals !== "object") return null;
-  return {
-    totals: {
-      tokens: numberOr(totals.tokens),
-      cachedPromptTokens: numberOr(totals.cachedPromptTokens),
-      outputTokens: numberOr(totals.outputTokens),
-      costMicroUSD: numberOr(totals.costMicroUSD),
-    },
-    scripted: scripted === true,
-  };
+  return { totals: readUsage(totals), scripted: scripted === true };
 }
 
 const readMetrics = (value) => {

@@ -127,6 +127,7 @@ def _report(**changes: Any) -> Reader:
         operation["title"] = changes.get("title", operation["title"])
     model["run"] |= changes.get("run", {})
     summary = {"id": "team.fix", "uid": "u", "label": changes.get("label", "Fix"), "task": "t"}
+    summary |= changes.get("summary", {})
     return _read(report_html(summary, model, changes.get("patch"), RENDER))
 
 
@@ -136,6 +137,25 @@ def test_a_report_tells_the_run() -> None:
         assert word in read.text or word == "Repaired parse", word
     policy = next(attributes for tag, attributes in read.tags if tag == "meta" and "http-equiv" in attributes)
     assert policy["content"] == "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
+
+
+def test_a_reports_money_is_the_ledgers_and_it_says_whose_it_is() -> None:
+    assert "$0.0006 (the executor's own count)" in _report().text, "control: what the events add up to"
+    usage = {"calls": 2, "tokens": 4_321, "cachedPromptTokens": 0, "outputTokens": 77, "costMicroUSD": 420_000}
+    read = _report(summary={"usage": usage})
+    assert "4321 / 77 (as the gateway booked it)" in read.text
+    assert "$0.42 (as the gateway booked it)" in read.text
+    assert "executor's own" not in read.text
+    unknown = _report(summary={"usage": {**usage, "costMicroUSD": None}})
+    assert "– (as the gateway booked it)" in unknown.text
+
+
+def test_an_error_is_told_in_its_own_words() -> None:
+    error = {"kind": "llm_unavailable", "message": "It answered **503** twice.\n\nStart it again later."}
+    read = _report(run={"error": error})
+    assert "It answered 503 twice." in read.text
+    assert "llm_unavailable" not in read.text
+    assert "strong" in {tag for tag, _ in read.tags}, "it is prose"
 
 
 def test_data_never_becomes_markup_in_a_report() -> None:

@@ -55,9 +55,8 @@ async def test_continue_raises_the_limit_once_for_each_question(tmp_path: Path) 
         assert stop["detail"] == {"stop": "soft", "limit": "cost", "moreMicroUSD": str(ROOM_FOR_ONE)}
         await ask(served, "q1")
         assert await answered(served, "q1", " Continue ", "i1") in ("Delivered", "Consumed")
-        assert (await served.model(kit.request("c2")))[-1]["reply"]["totals"][
-            "leftMicroUSD"
-        ] == 2 * ROOM_FOR_ONE - 2_000
+        totals = (await served.model(kit.request("c2")))[-1]["reply"]["totals"]
+        assert (totals["limitMicroUSD"], totals["leftMicroUSD"]) == (2 * ROOM_FOR_ONE, 2 * ROOM_FOR_ONE - 2_000)
         await served.model(kit.request("c3"))
         assert (await refusal(served, "c4"))["detail"]["stop"] == "soft"
         assert await answered(served, "q1", "continue", "i-again") == "Refused"

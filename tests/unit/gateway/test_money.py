@@ -88,7 +88,11 @@ def test_the_words_and_the_ledgers_rule_agree(limit: int, spent: int, held: int,
 def test_what_is_left_is_never_negative_and_unknown_cost_is_absent() -> None:
     view = totals_view(Totals(cost=900, cost_reserved=200, tokens=50), Budget(cost_micro_usd=1_000, tokens=40))
     assert (view.left_micro_usd, view.left_tokens, view.cost_micro_usd) == (0, 0, 900)
+    assert (view.limit_micro_usd, view.limit_tokens) == (1_000, 40)
+    told = status_of(view, Awaiting())["usage"]
+    assert (told["limitMicroUSD"], told["limitTokens"], "leftTokens" in told) == (1_000, 40, False)
     unknown = totals_view(Totals(cost=900, unpriced=1), Budget())
+    assert "limitMicroUSD" not in status_of(unknown, Awaiting())["usage"]
     assert (unknown.cost_micro_usd, unknown.left_micro_usd) == (None, None)
     assert status_of(unknown, Awaiting())["cost"] == "unknown"
 

@@ -126,11 +126,26 @@ test("cost strip: what the gateway booked since the ledger was fetched leads", (
     totals: { calls: 1, tokens: 10, outputTokens: 2, costMicroUSD: 100, leftTokens: 5 },
     scripted: true,
   };
-  assert.equal(newestLedger(ledger, { calls: 1, tokens: 10 }), ledger);
+  assert.equal(newestLedger(ledger, { calls: 1, tokens: 9, outputTokens: 2 }), ledger);
   const newer = newestLedger(ledger, { calls: 3, tokens: 40, outputTokens: 9, costMicroUSD: 700 });
   assert.deepEqual([newer.totals.tokens, newer.totals.costMicroUSD, newer.scripted], [40, 700, true]);
   assert.equal(newestLedger(null, null), null);
   assert.equal(newestLedger(null, { calls: 0, tokens: 0 }).totals.calls, 0);
+});
+
+test("cost strip: the limit is the ledger's, with what a person added since the run began", () => {
+  const model = part(20);
+  const totals = { calls: 3, tokens: 10, outputTokens: 2, costMicroUSD: 800_000, limitMicroUSD: 2_000_000 };
+  assert.equal(model.run.budget.costMicroUSD, 2_000_000, "control: what the executor was told");
+  const before = deriveCostStrip(model, { totals }, NOW);
+  assert.deepEqual([before.limit, before.fraction], ["$2.00", 0.4]);
+  const raised = newestLedger({ totals }, { ...totals, limitMicroUSD: 4_000_000 });
+  const after = deriveCostStrip(model, raised, NOW);
+  assert.deepEqual([after.limit, after.fraction], ["$4.00", 0.2]);
+  assert.equal(newestLedger(raised, totals), raised, "an older summary takes nothing back");
+  model.run.budget = {};
+  const byTokens = deriveCostStrip(model, { totals: { ...totals, limitMicroUSD: null, limitTokens: 24 } }, NOW);
+  assert.deepEqual([byTokens.limit, byTokens.fraction], ["", 0.5]);
 });
 
 test("a Run is called by what it came to, until then by what it was asked; nothing is said twice", () => {

@@ -1,6 +1,7 @@
 // The run being watched: its model, its events as they come, its ledger.
 import { runPath } from "../api.js";
 import { later, request } from "../effects.js";
+import { newestLedger } from "../derive/cost.js";
 import { fold } from "../fold.js";
 import { readDetail, readLedger, readModel, readSummary } from "../incoming.js";
 import { createLabels } from "../labels.js";
@@ -29,7 +30,7 @@ export function FlowArrived(state, data) {
       id: state.route.runId,
       model,
       version: state.run.version + 1,
-      ledger: readLedger(flow.ledger),
+      ledger: newestLedger(readLedger(flow.ledger), summary.usage),
       summary,
     },
   };
@@ -82,7 +83,7 @@ function remember(pages, event) {
 
 export function SummaryArrived(state, value) {
   const summary = readSummary(value);
-  const ledger = newerLedger(state.run.ledger, summary.usage);
+  const ledger = newestLedger(state.run.ledger, summary.usage);
   const asking = summary.awaiting !== (state.run.summary?.awaiting ?? 0) ? [later(0, LoadAsks)] : [];
   const next = { ...state, run: { ...state.run, summary, ledger }, runs: withSummary(state.runs, summary) };
   return [next, badgeOf(next), ...noticeEffects(state, next), ...asking];
@@ -93,14 +94,6 @@ export function SummaryArrived(state, value) {
 function withSummary(runs, summary) {
   const items = runs.items.map((run) => (run.uid === summary.uid ? { ...run, ...summary } : run));
   return { ...runs, items, fresher: new Map(runs.fresher).set(summary.uid, runs.asked) };
-}
-
-// The Run's status carries what the gateway has booked; it may lag behind the ledger that came with the model.
-function newerLedger(ledger, usage) {
-  if (usage === null) return ledger;
-  const known = ledger?.totals;
-  const behind = known && usage.tokens + usage.outputTokens < (known.tokens ?? 0) + (known.outputTokens ?? 0);
-  return behind ? ledger : { totals: usage, scripted: ledger?.scripted === true };
 }
 
 export const DetailAnswered = (state, answer) =>

@@ -3,14 +3,17 @@ import { clock, count, duration, money, runSeconds, UNKNOWN } from "../format.js
 import { numberOr } from "../safe.js";
 
 /**
- * The newest totals the gateway has booked: a ledger is fetched with the model, a summary's `usage` comes while the Run goes on.
- * Returns a ledger, or null when there is neither.
+ * The newest totals the gateway has booked: a ledger is fetched with the model, a summary's `usage` comes while the Run goes on
+ * and may lag behind it. Nothing booked ever becomes less. Returns a ledger, or null when there is neither.
  */
 export function newestLedger(ledger, usage) {
-  const calls = numberOr(usage?.calls);
-  if (calls === null || calls <= (numberOr(ledger?.totals?.calls) ?? -1)) return ledger ?? null;
-  return { ...ledger, totals: { ...ledger?.totals, ...usage } };
+  if (!usage) return ledger ?? null;
+  const known = ledger?.totals ?? {};
+  const behind = BOOKED.some((name) => (numberOr(usage[name]) ?? 0) < (numberOr(known[name]) ?? 0));
+  return behind ? ledger : { totals: usage, scripted: ledger?.scripted === true };
 }
+
+const BOOKED = ["calls", "tokens", "outputTokens", "limitMicroUSD", "limitTokens"];
 
 /**
  * `summary` is the Run's row; without it the time is that of the events.
@@ -22,7 +25,9 @@ export function deriveCostStrip(model, ledger, nowMs, summary = null) {
   const totals = ledger?.totals ?? null;
   const source = totals ?? run.metrics;
   const cost = numberOr(source.costMicroUSD);
-  const limit = numberOr(run.budget?.costMicroUSD);
+  // The ledger knows the budget from the first call on.
+  const limit = numberOr(totals?.limitMicroUSD) ?? numberOr(run.budget?.costMicroUSD);
+  const tokenLimit = numberOr(totals?.limitTokens) ?? numberOr(run.budget?.tokens);
   const seconds = runSeconds(summary, run, nowMs);
   const time = run.endedAt === undefined ? clock : duration;
   return {
@@ -31,7 +36,7 @@ export function deriveCostStrip(model, ledger, nowMs, summary = null) {
     output: count(numberOr(source.outputTokens)),
     cost: money(cost),
     limit: limit === null ? "" : money(limit),
-    fraction: fractionOf(cost, limit, source.tokens, run.budget?.tokens),
+    fraction: fractionOf(cost, limit, source, tokenLimit),
     time: seconds === null ? UNKNOWN : time(seconds),
     timeLimit: numberOr(run.budget?.seconds) === null ? "" : time(run.budget.seconds),
     errors: run.errors,
@@ -41,10 +46,11 @@ export function deriveCostStrip(model, ledger, nowMs, summary = null) {
   };
 }
 
-function fractionOf(cost, limit, tokens, tokenLimit) {
+function fractionOf(cost, limit, source, tokenLimit) {
+  const tokens = (numberOr(source.tokens) ?? 0) + (numberOr(source.outputTokens) ?? 0);
   const parts = [];
   if (cost !== null && limit !== null && limit > 0) parts.push(cost / limit);
-  if (numberOr(tokens) !== null && numberOr(tokenLimit) !== null && tokenLimit > 0) parts.push(tokens / tokenLimit);
+  if (tokenLimit !== null && tokenLimit > 0) parts.push(tokens / tokenLimit);
   return parts.length === 0 ? null : Math.min(1, Math.max(...parts));
 }
 

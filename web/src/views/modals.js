@@ -3,7 +3,7 @@ import { h } from "../h.js";
 import { listOf, table, text } from "../safe.js";
 import { CloseModal, ConfirmStop, Copy, DownloadPatch, DownloadReport, Go } from "../actions.js";
 import { duration, plural, runSeconds } from "../format.js";
-import { deriveCostStrip, newestLedger } from "../derive/cost.js";
+import { deriveCostStrip } from "../derive/cost.js";
 import { titleOf } from "../derive/title.js";
 import { ApprovalSheet } from "./approval.js";
 import { Delivery } from "./delivery.js";
@@ -59,7 +59,7 @@ function ResultModal(state, store) {
       : summary?.phase === "Succeeded"
         ? "succeeded"
         : "failed";
-  const cost = deriveCostStrip(model, newestLedger(ledger, summary?.usage), state.nowMs);
+  const cost = deriveCostStrip(model, ledger, state.nowMs);
   const took = runSeconds(summary, run, state.nowMs);
   const raw = JSON.stringify(
     {

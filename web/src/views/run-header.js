@@ -2,7 +2,7 @@
 import { h } from "../h.js";
 import { table, text } from "../safe.js";
 import { deriveNowCaption } from "../derive/now.js";
-import { deriveCostStrip, newestLedger } from "../derive/cost.js";
+import { deriveCostStrip } from "../derive/cost.js";
 import { nameOf, titleOf } from "../derive/title.js";
 import { honestyNotes } from "../derive/activity.js";
 import { statusOfPhase } from "../labels.js";
@@ -72,7 +72,7 @@ function Acts(state) {
 
 /** Tokens, money, time, errors: from the ledger where there is one. */
 export function CostStrip(model, state) {
-  const cost = deriveCostStrip(model, newestLedger(state.run.ledger, state.run.summary?.usage), state.nowMs, asOf(state));
+  const cost = deriveCostStrip(model, state.run.ledger, state.nowMs, asOf(state));
   return h("dl", { class: "cost-strip" }, [
     Figure("Tokens", [cost.tokens, h("small", {}, ` in (${cost.cached} cached) · ${cost.output} out`)]),
     Figure(cost.fromLedger ? "Cost" : "Cost (claimed)", [
