@@ -27,6 +27,8 @@ log = logging.getLogger(__name__)
 
 RETRY_FIRST_SECONDS: Final = 2.0
 SWEEP_SECONDS: Final = 15.0
+_TAKEN_AWAY: Final = frozenset({"SecretUnusable", "SecretForOtherHost", "HostNotAllowed"})
+"""We may not speak there, or no longer with this token: open sessions, which hold it, are closed as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,7 +200,7 @@ class Connections:
         try:
             return await target_of(kept.spec, kept.view.namespace, where.allowed, where.forbidden, self._secrets)
         except OSError as error:
-            raise Problem("SecretUnusable", "the cluster does not answer for the Secret; trying again") from error
+            raise Problem("Unreachable", "the cluster does not answer for the Secret; trying again") from error
 
     def _make(self, target: Target) -> AnySession:
         # Imported here: a gateway without Connections need not carry the 24 MiB of it.
@@ -237,6 +239,8 @@ class Connections:
             kept.reason, kept.message = problem.reason, str(problem)
             if problem.reason not in ("Unreachable", "ProtocolError"):
                 kept.found, kept.offers = [], {}  # a server that is away may come back; one we may not speak to is out
+            if problem.reason in _TAKEN_AWAY:
+                await self._pool.close(connection=kept.view.uid)
             return
         pins = await self._store.pins(kept.view.uid)
         if pins is None:
