@@ -21,14 +21,14 @@ from testing import report, runner, stages  # noqa: E402
 
 COST = """\
 make test runs everything: lint, types, unit, golden, chart, web (Node and Chromium), security, cluster, end-to-end.
-It needs Python 3.11, uv, Go, Node 20.19, Chromium; for the cluster Linux, root, 8 GiB of memory, 8 GB of disk.
+It needs uv, Go, Node 20.19 or newer, Chromium and some Debian packages; for the cluster Linux, root, 8 GiB of memory,
+8 GB of disk.
 On two cores it takes about 33 minutes; the first run builds a Kubernetes before that (about 12 minutes more).
 """
 
 
-def provided(yes: bool, cluster: bool) -> list[Lack]:
+def provided(lacks: list[Lack], yes: bool, cluster: bool) -> list[Lack]:
     """What is still missing after everything that may be installed here was: all at once, before anything long."""
-    lacks = catalog.lacking(catalog.for_tests(cluster))
     wanted = [lack for lack in lacks if provide.installable(lack)]
     if not wanted:
         return lacks
@@ -53,12 +53,12 @@ def main() -> int:
     print(COST, flush=True)
     began = time.monotonic()
     provide.find_tools()
-    lacks = provided(chosen.yes, cluster=not chosen.fast)
-    if lacks:
-        print(f"Missing on this machine, so that not everything can run:\n{provide.by_hand(lacks)}\n", flush=True)
+    lacks = catalog.lacking(catalog.for_tests(cluster=not chosen.fast))
     if any(lack.need.name == "uv" for lack in lacks):
-        print("test: nothing can run without uv.", flush=True)
+        print(f"test: nothing can run without uv. This machine lacks:\n{provide.by_hand(lacks)}", flush=True)
         return 2
+    if lacks := provided(lacks, chosen.yes, cluster=not chosen.fast):
+        print(f"Missing on this machine, so that not everything can run:\n{provide.by_hand(lacks)}\n", flush=True)
     shutil.rmtree(stages.OUT, ignore_errors=True)
     stages.OUT.mkdir(parents=True)
     last = [stages.chart()] if chosen.fast else stages.cluster()

