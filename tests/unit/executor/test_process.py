@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from guildhall_contracts import limits
-from guildhall_contracts.model_api import MailboxItem, ModelRequest, ToolMessage
+from guildhall_contracts.model_api import MailboxItem, ModelRequest
 from support.executor_gateway import Answer, FakeGateway, one, reply_line, say, serving
 from support.executor_process import Process, end_all, start, until
 from support.executor_run import SOLO, snapshot
@@ -111,58 +111,7 @@ def test_a_tool_this_version_cannot_run_is_refused_before_any_call(tmp_path: Pat
     assert process.stderr == b""
 
 
-# Killed and taken up again
-
-
-def team_script(log: list[str]) -> list[Any]:
-    """Five replies; each is given again for the same call id, as the gateway does."""
-
-    def noted(name: str, value: Any) -> Any:
-        def answer(request: ModelRequest) -> Any:
-            log.append(f"{name} {request.call_id}")
-            return value
-
-        return answer
-
-    return [
-        noted("first", one("run_shell", command="echo x >> log.txt; echo first")),
-        noted("second", one("edit_file", path="a.txt", old_text="one", new_text="two")),
-        noted("third", one("run_shell", command="echo y >> log.txt; sleep 0.4; echo third")),
-        noted("fourth", one("read_file", path="a.txt")),
-        noted("fifth", one("finish", result="done")),
-    ]
-
-
-@pytest.mark.parametrize("events_before", [0, 1, 3, 4, 5, 6, 9, 11, 13, 16, 19, 21])
-def test_killed_anywhere_it_is_taken_up_and_ends_right(tmp_path: Path, workshop: Workshop, events_before: int) -> None:
-    log: list[str] = []
-    with serving(*team_script(log)) as gateway:
-        snap = snapshot(url=gateway.url)
-        first = start(tmp_path / "x", snap, socket=workshop.socket_path)
-        until(lambda: first.printed.count(b"\n") >= events_before or first.popen.poll() is not None)
-        first.kill()
-        second = start(tmp_path / "x", snap, socket=workshop.socket_path, attempt=2)
-        assert second.wait() == 0, second.printed
-    events = whole([first, second])
-    assert [event.type for event in events].count("run.finished") == 1
-    assert first.events == events[: len(first.events)]
-    cut = [event.op for event in events if event.type == "tool.finished" and event.error_code == "interrupted"]
-    edit = next(event.op for event in events if event.type == "tool.started" and event.tool == "edit_file")
-    expected = {"one\n", "two\n"} if edit in cut else {"two\n"}
-    assert (workshop.workspace / "a.txt").read_text() in expected
-    assert len(cut) <= 1
-    assert log == ["first c1", "second c2", "third c3", "fourth c4", "fifth c5"], "a settled call was made anew"
-    lines = (workshop.workspace / "log.txt").read_text().split()
-    assert lines.count("x") <= 1
-    assert lines.count("y") <= 1
-    unpaired_free(gateway)
-
-
-def unpaired_free(gateway: FakeGateway) -> None:
-    for request in gateway.requests:
-        called = [c.id for m in request.messages if m.kind == "assistant" for c in m.tool_calls]
-        answered = [m.call for m in request.messages if isinstance(m, ToolMessage)]
-        assert called == answered
+# Taken up again
 
 
 def test_a_run_that_ended_is_not_run_again(tmp_path: Path, workshop: Workshop) -> None:
