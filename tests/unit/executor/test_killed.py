@@ -1,5 +1,5 @@
-"""The executor killed with every number of events a Run has, and in the middle of what takes time: it is taken up again,
-nothing that is done is done again, and it ends as it would have."""
+"""The executor killed at every event of a Run, and in the middle of what takes time: it is taken up again, nothing that is
+done is done again, and it ends as it would have."""
 
 import threading
 from collections.abc import Iterator
@@ -72,7 +72,7 @@ def ended_right(last: Process, workshop: Workshop, gateway: FakeGateway) -> list
     assert len(cut) <= 1
     done = {event.op: int(event.op not in cut) for event in started}
     shell_x, edit, shell_y, _ = (event.op for event in started)
-    lines = (workshop.workspace / "log.txt").read_text().split() if any(done.values()) else []
+    lines = (workshop.workspace / "log.txt").read_text().split()
     assert done[shell_x] <= lines.count("x") <= 1
     assert done[shell_y] <= lines.count("y") <= 1
     assert (workshop.workspace / "a.txt").read_text() in ({"two\n"} if done[edit] else {"one\n", "two\n"})
@@ -106,9 +106,8 @@ def test_killed_with_so_many_events_it_is_taken_up_and_ends_right(
     with serving(*script(log)) as gateway:
         snap = snapshot(url=gateway.url)
         code, first = forks.attempt(tmp_path / "x", snap, workshop.socket_path, 1, kill_with=count)
-        assert (code, len(first.journal), len(first.events)) == (KILLED, count, max(count - 1, 0)), (
-            "it was killed there"
-        )
+        assert code == KILLED
+        assert (len(first.journal), len(first.events)) == (count, max(count - 1, 0)), "it was killed there"
         before = first.journal
         code, second = forks.attempt(tmp_path / "x", snap, workshop.socket_path, 2)
     assert (code, second.stderr) == (0, b"")
