@@ -1,5 +1,5 @@
-"""The executor killed at every event of a Run, and in the middle of what takes time: it is taken up again, nothing that is
-done is done again, and it ends as it would have."""
+"""The executor killed at every event of a Run, and in the middle of what takes time: it is taken up again, nothing done
+is done again, and it ends as it would have."""
 
 import threading
 from collections.abc import Iterator
