@@ -12,8 +12,9 @@ from typing import Final
 from guildhall_contracts.events import Unreadable
 from sqlalchemy.exc import SQLAlchemyError
 
+from guildhall_api.blobs import Blobs
 from guildhall_api.fold import close
-from guildhall_api.gateway import GatewayClient, GatewayUnavailable
+from guildhall_api.gateway import GatewayClient
 from guildhall_api.history import History
 from guildhall_api.hub import Item, message
 from guildhall_api.intake import LINE_MAX_BYTES, Taken, is_stamped
@@ -31,7 +32,6 @@ RETRY_FIRST_SECONDS: Final = 0.2
 RETRY_MAX_SECONDS: Final = 10.0
 BATCH_MAX_COUNT: Final = 500
 REFOLD_SECONDS: Final = 2.0
-_BLOB_TRIES_COUNT: Final = 3
 
 
 class Kubelet(Exception):  # noqa: N818
@@ -195,23 +195,9 @@ class Follower:
             close(run.model, stamp_of(ended_at) or now_stamp(), closing_status(run.resource))
             run.run_wire = run.model.run_to_wire()
         await self.reporter.report_at_last()  # before sealing: whoever dies in between comes here again
-        await self._keep_patch()
+        blobs = Blobs(self._history, self._gateway, run.key, run.uid)
+        await blobs.keep(run.run_wire.get("patchSHA256"))
         await seal(self._history, run.key, run.model)
         run.sealed = True
         run.forget()
         run.channel.tell(message("end", {"lastSeq": run.intake.last_seq}, last=True))
-
-    async def _keep_patch(self) -> None:
-        sha256 = self._run.run_wire.get("patchSHA256")
-        if sha256 is None or await self._history.blob(self._run.key, sha256) is not None:
-            return
-        for attempt in range(_BLOB_TRIES_COUNT):
-            try:
-                data = await self._gateway.blob(self._run.uid, sha256)
-            except GatewayUnavailable as error:
-                log.warning("the patch of Run %s is not kept yet: %s", self._run.uid, error)
-                await asyncio.sleep(attempt)
-                continue
-            if data is not None:
-                await self._history.put_blob(self._run.key, sha256, data)
-            return

@@ -179,6 +179,13 @@ class History:
             found: bytes | None = (await connection.execute(statement.order_by(events.c.seq.desc()).limit(1))).scalar()
         return found
 
+    async def of_type(self, key: int, type_: str) -> AsyncIterator[bytes]:
+        """The events of a type, in order; not read all at once."""
+        statement = select(events.c.line).where(events.c.run_id == key, events.c.type == type_)
+        async with self.engine.connect() as connection:
+            async for row in await connection.stream(statement.order_by(events.c.seq)):
+                yield row.line
+
     async def rows(self, key: int, seen: int, limit: int = 1_000) -> list[tuple[int, Unreadable]]:
         """Unreadable rows after the first `seen`, with their ordinals."""
         statement = select(unreadables).where(unreadables.c.run_id == key, unreadables.c.ordinal > seen)

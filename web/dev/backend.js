@@ -106,7 +106,8 @@ export function createBackend({
     if (pathname === "/api/runs") return method === "GET" ? list(searchParams) : create(body, searchParams);
     const asked = people(method, pathname, searchParams, body);
     if (asked !== null) return asked;
-    const [, , , rawId = "", rest = "", op = ""] = pathname.split("/");
+    const [, , , rawId = "", first = "", op = "", last = ""] = pathname.split("/");
+    const rest = last || first;
     const id = decodeURIComponent(rawId);
     if (!runs.has(id)) return problem(404, "No such run", `There is no run ${id}.`);
     return runRoute(method, id, rest, op, searchParams, body);
@@ -198,6 +199,8 @@ export function createBackend({
         };
       case "report":
         return { status: 200, text: "<!doctype html>", headers: { "Content-Disposition": "attachment; filename=run.html" } };
+      case "output":
+        return { status: 200, text: "the longer output", headers: { "Content-Disposition": "attachment; filename=run.txt" } };
       case "patch":
         return { status: 200, text: PATCH, headers: { "Content-Disposition": "attachment; filename=run.patch" } };
       default:

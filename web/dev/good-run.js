@@ -54,7 +54,7 @@ export function goodRun(uid = UID) {
       took / 2,
     );
   };
-  const tool = (role, parent, name, title, args, output, { outcome = "success", exitCode, took = 500 } = {}) => {
+  const tool = (role, parent, name, title, args, output, { outcome = "success", exitCode, blob, took = 500 } = {}) => {
     const op = opens("tool.started", `role:${role}`, `tool:${name}`, parent, {
       title,
       call: `t${events.length}`,
@@ -64,7 +64,8 @@ export function goodRun(uid = UID) {
       argumentsSha256: undefined,
     });
     if (name === "run_shell") add("tool.progress", { op, role, text: `${output.split("\n", 1)[0]}\n` }, took / 2);
-    add("tool.finished", { op, role, outcome, output, ...(exitCode === undefined ? {} : { exitCode }) }, took);
+    const exit = exitCode === undefined ? {} : { exitCode };
+    add("tool.finished", { op, role, outcome, output, ...exit, ...(blob ? { blob } : {}) }, took);
   };
   const plan = (statuses) =>
     opens("plan.updated", "role:planner", "role:planner", "o1", {
@@ -139,7 +140,7 @@ export function goodRun(uid = UID) {
     "python -m pytest -q",
     { command: "python -m pytest -q" },
     "..F......\n\nFAILED tests/test_slug.py::test_no_trailing_separator - AssertionError: 'the-quick-' == 'the-quick'\n1 failed, 8 passed in 0.21s",
-    { outcome: "error", exitCode: 1, took: 2600 },
+    { outcome: "error", exitCode: 1, blob: SHA(5), took: 2600 },
   );
   model("coder", coding, "A separator may be left hanging: strip it after the cut.", [3480, 2100, 140], 6900, [
     "edit_file",

@@ -11,6 +11,7 @@ from guildhall_contracts.limits import PAGE_DEFAULT_COUNT, PAGE_MAX_COUNT
 from guildhall_contracts.model_api import LedgerView
 from pydantic import ValidationError
 
+from guildhall_api.blobs import Blobs, result_blob
 from guildhall_api.gateway import GatewayUnavailable
 from guildhall_api.guard import REPORT_POLICY
 from guildhall_api.hub import Cursor, parse_cursor
@@ -108,15 +109,23 @@ async def get_operation(request: Request, run_id: str, op: str, uid: Uid = None)
     return await json_bytes(request, page_json(lines, none, lines[-1][0], end=_sealed(found)))
 
 
-async def _patch(services: Services, found: FoundRun, sha256: str) -> bytes | None:
-    """The patch from history, else from the gateway, and then kept. Raises GatewayUnavailable."""
-    history, stored = services.history, found.stored
-    data = await history.blob(stored.key, sha256)
+async def _blob(services: Services, found: FoundRun, sha256: str) -> bytes | None:
+    """A blob of the Run; None: nobody has it any more. Raises GatewayUnavailable."""
+    stored = found.stored
+    return await Blobs(services.history, services.gateway, stored.key, stored.uid).get(sha256)
+
+
+async def _download(services: Services, found: FoundRun, sha256: str, name: str, what: str) -> Response:
+    """A blob as a file to keep. Raises Refused 404 and 503."""
+    try:
+        data = await _blob(services, found, sha256)
+    except GatewayUnavailable as error:
+        what_now = f"It keeps the {what}: try again."
+        raise Refused(503, "The gateway does not answer", what_now, {"Retry-After": "5"}) from error
     if data is None:
-        data = await services.gateway.blob(stored.uid, sha256)
-        if data is not None:
-            await history.put_blob(stored.key, sha256, data)
-    return data
+        raise Refused(404, f"The {what} is not kept", "The gateway had it as long as its Run was there.")
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(data, headers=headers, media_type="application/octet-stream")
 
 
 async def _omitted(services: Services, found: FoundRun) -> list[str]:
@@ -148,7 +157,7 @@ async def get_changes(request: Request, run_id: str, uid: Uid = None) -> Changes
 
 async def _patch_text(services: Services, found: FoundRun, sha256: str) -> tuple[str | None, str]:
     try:
-        data = await _patch(services, found, sha256)
+        data = await _blob(services, found, sha256)
     except GatewayUnavailable:
         return None, "The patch is kept by the gateway, which does not answer now: try again in a moment."
     if data is None:
@@ -167,16 +176,26 @@ async def get_patch(request: Request, run_id: str, uid: Uid = None) -> Response:
     """The patch, byte for byte, as a download."""
     services, found = services_of(request), await find_run(request, run_id, uid)
     sha256 = (await run_wire(services.history, found)).get("patchSHA256")
-    try:
-        data = await _patch(services, found, sha256) if sha256 is not None else None
-    except GatewayUnavailable as error:
-        raise Refused(
-            503, "The gateway does not answer", "It keeps the patch: try again.", {"Retry-After": "5"}
-        ) from error
-    if data is None:
+    if sha256 is None:
         raise Refused(404, "There is no patch", "The Run changed nothing, or its patch was too large to keep.")
-    headers = {"Content-Disposition": f'attachment; filename="{found.stored.name}.patch"'}
-    return Response(data, headers=headers, media_type="application/octet-stream")
+    return await _download(services, found, sha256, f"{found.stored.name}.patch", "patch")
+
+
+@router.get(
+    "/api/runs/{run_id}/operations/{op}/output",
+    response_class=Response,
+    responses={200: {"description": "The output", "content": {"application/octet-stream": {}}}, **refusals(404, 503)},
+)
+async def get_output(request: Request, run_id: str, op: str, uid: Uid = None) -> Response:
+    """What a tool printed beyond what its event shows, byte for byte, as a download."""
+    services, found = services_of(request), await find_run(request, run_id, uid)
+    lines = await services.history.operation(found.stored.key, op[:20], PAGE_MAX_COUNT)
+    sha256 = next((name for _, line in reversed(lines) if (name := result_blob(line)) is not None), None)
+    if sha256 is None:
+        raise Refused(
+            404, "There is no longer output", f"Operation {op[:20]} shows all there was, or was cut for good."
+        )
+    return await _download(services, found, sha256, f"{found.stored.name}-{op[:20]}.txt", "output")
 
 
 @router.get(

@@ -11,7 +11,7 @@ from typing import Any, get_args
 import httpx
 import pytest
 import yaml
-from guildhall_api import VERSION
+from guildhall_api import VERSION, blobs
 from guildhall_api.labels import REASON_TEXTS, TOOL_LABELS
 from guildhall_api.openapi import document, operations, problems
 from guildhall_api.routes import acts
@@ -104,6 +104,60 @@ async def test_events_by_page_tail_and_operation(pair: Pair) -> None:
     assert (await api.http.get("/api/runs/team.fix/operations/o99")).status_code == 404
     for query in ("after=x", "limit=0", "limit=1001", "tail=-1"):
         assert (await api.http.get(f"/api/runs/team.fix/events?{query}")).status_code == 400
+
+
+async def test_a_longer_output_is_a_download_of_its_own_operation_and_stays(pair: Pair) -> None:
+    stub, api = pair
+    whole = b"caf\xe9\n" * 40_000
+    sha256 = hashlib.sha256(whole).hexdigest()
+    ended = line(5, "tool.finished", op="o4", outcome="success", output="short", omittedBytes=9, blob=sha256)
+    await stub.write("fix-pod", ended)
+    await until(lambda: _seqs(api, 5))
+    address = "/api/runs/team.fix/operations/{}/output"
+    assert (await api.http.get(address.format("o4"))).status_code == 404, "nobody has it yet"
+    api.gateway.silent = True
+    assert (await api.http.get(address.format("o4"))).status_code == 503
+    api.gateway.silent = False
+    api.gateway.blobs |= {sha256: whole, PATCH_SHA: PATCH}
+    for other in ("o1", "o9", sha256):
+        assert (await api.http.get(address.format(other))).status_code == 404, "no event of it names the blob"
+    assert (await api.stranger.get(address.format("o4"))).status_code == 401
+    await stub.write("fix-pod", finish_line(6))
+    await stub.put("runs", run_object(phase="Succeeded"))
+
+    async def sealed() -> bool:
+        return bool((await api.http.get("/api/runs/team.fix")).json()["sealed"])
+
+    await until(sealed)
+    api.gateway.blobs.clear()
+    api.gateway.silent = True
+    download = await api.http.get(address.format("o4"))
+    assert download.content == whole, "kept when the log was sealed, though nobody had looked"
+    assert download.headers["content-disposition"] == 'attachment; filename="fix-o4.txt"'
+    assert download.headers["content-type"] == "application/octet-stream"
+    assert (await api.http.get("/api/runs/team.fix/patch")).content == PATCH
+
+
+async def test_results_are_kept_while_there_is_room(pair: Pair, monkeypatch: pytest.MonkeyPatch) -> None:
+    stub, api = pair
+    monkeypatch.setattr(blobs, "RESULTS_KEPT_PER_RUN_MAX_BYTES", 1_500)
+    wholes = [bytes([65 + at]) * 1_000 for at in range(3)]
+    names = [hashlib.sha256(whole).hexdigest() for whole in wholes]
+    api.gateway.blobs |= dict(zip(names, wholes, strict=True)) | {PATCH_SHA: PATCH}
+    lines = [
+        line(5 + at, "tool.finished", op=f"o{5 + at}", outcome="success", output="", blob=name)
+        for at, name in enumerate(names)
+    ]
+    await stub.write("fix-pod", *lines, finish_line(8))
+    await stub.put("runs", run_object(phase="Succeeded"))
+
+    async def sealed() -> bool:
+        return bool((await api.http.get("/api/runs/team.fix")).json()["sealed"])
+
+    await until(sealed)
+    api.gateway.blobs.clear()
+    found = [(await api.http.get(f"/api/runs/team.fix/operations/o{5 + at}/output")).status_code for at in range(3)]
+    assert found == [200, 200, 404], "the one that crossed the bound is the last"
 
 
 async def test_changes_come_from_the_gateway_by_hash_and_stay(pair: Pair) -> None:

@@ -2,6 +2,7 @@ import { test } from "node:test";
 import assert from "node:assert/strict";
 import { openPage, watchedPage } from "../lib/browser.js";
 import { quiet, setStage } from "../lib/stage.js";
+import { goodRun } from "../../../web/dev/frames.js";
 
 const stage = setStage();
 const { skip } = stage;
@@ -261,6 +262,17 @@ test("changes: the patch, files that will run are marked, the download is the ap
   assert.equal(await page.locator(".file-patch").count(), 3);
   const [download] = await Promise.all([page.waitForEvent("download"), page.click("text=Download patch")]);
   assert.equal(download.suggestedFilename(), "run.patch");
+  await quiet(watched);
+});
+
+test("what a tool printed beyond what its event shows is the api's own file, of that step", { skip }, async () => {
+  const { op } = goodRun().find((event) => event.blob);
+  const watched = await open(`#/runs/demo.yesterday?op=${op}`);
+  const { page } = watched;
+  await page.waitForSelector(".inspector >> text=Longer output");
+  const [download] = await Promise.all([page.waitForEvent("download"), page.click(".inspector >> text=Download")]);
+  assert.equal(download.suggestedFilename(), "run.txt");
+  assert.ok(stage.server.requests.some((url) => url.includes(`/operations/${op}/output`)));
   await quiet(watched);
 });
 

@@ -254,6 +254,7 @@ test("tooltips: title and sections by kind; tool data is never prose", () => {
     [
       ["Input", "json"],
       ["Output", "code"],
+      ["Longer output", "output"],
     ],
   );
   assert.ok(sections.some((one) => one.label === "Exit status" && one.value === "1"));

@@ -21,6 +21,12 @@ export const ChangesAnswered = (state, answer) =>
     ? { ...state, changes: { ...state.changes, status: "ready", view: readChanges(answer.data), problem: null } }
     : refusedOr(state, answer, { ...state, changes: { ...state.changes, status: "failed", problem: answer.problem } });
 
+/** All that a tool printed, where its event shows only the ends of it. */
+export const DownloadOutput = (state, op) => [
+  state,
+  download(runPath(state.route.runId, `/operations/${op}/output`, state.route.uid)),
+];
+
 /** A run, {id, uid}, as one HTML file that needs no server: task, roles, steps, result and patch. */
 export const DownloadReport = (state, { id, uid }) => [state, download(runPath(id, "/report", uid))];
 

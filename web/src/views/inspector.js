@@ -3,7 +3,7 @@ import { h } from "../h.js";
 import { text } from "../safe.js";
 import { deriveOperationTooltip, deriveParticipantTooltip, deriveRoleTooltip } from "../derive/tooltip.js";
 import { stepCount } from "../derive/activity.js";
-import { HoldCard, LeaveCard, Pin, RunAgain } from "../actions.js";
+import { DownloadOutput, HoldCard, LeaveCard, Pin, RunAgain } from "../actions.js";
 import { isOver, shownModel } from "../state.js";
 import { Prose } from "./prose.js";
 import { Button, Chip } from "./parts.js";
@@ -120,6 +120,8 @@ function Sections(sections, store, most) {
 }
 
 function Block({ kind, value }, store) {
+  if (kind === "output")
+    return Button({ action: [DownloadOutput, value], icon: "download", label: "Download", small: true });
   if (kind === "prose") return Prose(store, value);
   return h("pre", { class: kind === "json" ? "data data--json" : "data" }, text(value, 65536));
 }
