@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from guildhall_contracts.model_api import ModelRequest
+from guildhall_gateway.gateway import Gateway
+from guildhall_gateway.runs import RunView
 from support.executor_run import role
 from support.executor_scene import finish, scene, tool, turn
 from unit.gateway import kit
@@ -91,7 +94,9 @@ async def test_an_approved_call_whose_yes_is_gone_is_not_made(tmp_path: Path, mo
     assert not (tmp_path / "w/workspace/ran").exists()
 
 
-async def test_abort_stops_two_delegates_in_a_model_call_and_a_command_and_withdraws_a_question(tmp_path: Path) -> None:
+async def test_abort_stops_two_delegates_in_a_model_call_and_a_command_and_withdraws_a_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     work = [tool("delegate", role=name, brief="b") for name in ("thinker", "doer")]
     turns = {
         "lead": [turn(*work, tool("ask_human", question="Go on?"))],
@@ -103,22 +108,37 @@ async def test_abort_stops_two_delegates_in_a_model_call_and_a_command_and_withd
         role("thinker", ["read_file"]),
         role("doer", ["run_shell"]),
     ]
+    requests: list[str] = []
+    start_call = Gateway.start_call
+
+    async def counted(self: Gateway, run: RunView, request: ModelRequest) -> Any:
+        requests.append(request.call_id)
+        return await start_call(self, run, request)
+
+    monkeypatch.setattr(Gateway, "start_call", counted)
     async with scene(tmp_path, roles, turns) as here:
         await here.event("tool.started")
         await here.event("model.started", role="thinker")
         pid = tmp_path / "w/workspace/pid"
         await kit.until(lambda: pid.exists() and pid.read_text().strip())
-        calls = (await here.served.gateway.ledger.totals("run-1")).calls
+        await here.event("question.asked")
+        gateway = here.served.gateway
+        await kit.until(lambda: len(requests) == 3)
+        assert await gateway.questions.open_count("run-1", gateway.clock()) == 1
+        assert len(gateway.calls.busy()) == 1, "the thinker's call is being made"
         began = time.monotonic()
         here.act("i1", interrupt={"intent": "abort", "message": "enough"})
-        await here.event("run.finished")
-        assert time.monotonic() - began < 4
         got = await here.outcome()
-        assert (await here.served.gateway.ledger.totals("run-1")).calls <= calls + 1
+        await kit.until(lambda: not Path(f"/proc/{pid.read_text().strip()}").exists())
+        assert time.monotonic() - began <= 2, "the Run, the executor and the command are over"
+        assert await gateway.questions.open_count("run-1", gateway.clock()) == 0
+        await asyncio.sleep(0.3)
+        assert requests == ["c1", "c2", "c3"], "no further call reached the gateway"
+        here.served.cluster.change_run(finished=True)  # as the operator says of it now
+        await kit.until(lambda: not gateway.calls.busy())
     assert got.message.outcome == "cancelled"
     assert got.of("question.answered")[0].outcome == "cancelled"
     assert {event.outcome for event in got.of("role.finished")} == {"cancelled"}
-    await kit.until(lambda: not Path(f"/proc/{pid.read_text().strip()}").exists())
 
 
 async def test_an_inquiry_is_answered_while_a_command_runs_and_a_redirect_is_read_after_it(tmp_path: Path) -> None:
