@@ -44,7 +44,7 @@ def outside(base: Path) -> dict[str, dict[str, str]]:
     [
         "../../etc/passwd", "/etc/passwd", "/workspace/../etc/passwd", "/workspace-evil/x", "../workspace-evil/x",
         "../outside/secret", "sub/../../outside/secret", "..", "/", "./../outside", "sub/./../../outside/secret",
-        "/proc/self/environ", "/proc/self/root/etc/passwd", "..//outside/secret",
+        "/proc/self/environ", "/proc/self/mem", "/proc/1/mem", "/proc/self/root/etc/passwd", "..//outside/secret",
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("operation", ALL_OPERATIONS)
@@ -74,6 +74,7 @@ LINKS = {
     "dangling": "sub/nothing",
     "dangling-out": "../outside/new",
     "proc": "/proc/self/environ",
+    "memory": "/proc/self/mem",
     "folder": "../outside",
     "folder-absolute": "{base}/outside",
     "root": "/",
