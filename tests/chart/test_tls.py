@@ -20,7 +20,7 @@ def _files(objects: list[dict[str, Any]], folder: Path) -> tuple[Path, Path, str
     return certificate, key, bundle
 
 
-def _handshake(certificate: Path, key: Path, bundle: str, name: str) -> None:
+def handshake(certificate: Path, key: Path, bundle: str, name: str) -> None:
     """A whole TLS handshake in memory. Raises ssl.SSLError when the client does not believe the server."""
     server_context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     server_context.load_cert_chain(certificate, key)
@@ -42,16 +42,16 @@ def _handshake(certificate: Path, key: Path, bundle: str, name: str) -> None:
 
 def test_the_certificate_is_believed_for_the_service_name_only(tmp_path: Path) -> None:
     certificate, key, bundle = _files(render(), tmp_path)
-    _handshake(certificate, key, bundle, NAME)
+    handshake(certificate, key, bundle, NAME)
     with pytest.raises(ssl.SSLCertVerificationError):
-        _handshake(certificate, key, bundle, "guildhall-gateway.elsewhere.svc")
+        handshake(certificate, key, bundle, "guildhall-gateway.elsewhere.svc")
 
 
 def test_another_releases_ca_is_not_believed(tmp_path: Path) -> None:
     certificate, key, _ = _files(render(), tmp_path)
     stranger: str = find(render(), "ConfigMap", "guildhall-gateway-ca", CONTROL)["data"]["ca.crt"]
     with pytest.raises(ssl.SSLCertVerificationError):
-        _handshake(certificate, key, stranger, NAME)
+        handshake(certificate, key, stranger, NAME)
 
 
 def test_the_ca_key_is_in_one_secret_and_no_pod_mounts_it() -> None:

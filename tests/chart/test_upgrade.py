@@ -7,6 +7,7 @@ import subprocess
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,17 @@ class Release:
     def secret(self, name: str, key: str) -> str:
         data: str = self.cluster.get("secret", name, "-n", self.control)["data"][key]
         return base64.b64decode(data).decode()
+
+    def pair(self) -> tuple[str, str]:
+        """The gateway's certificate and its key."""
+        return self.secret("guildhall-gateway-tls", "tls.crt"), self.secret("guildhall-gateway-tls", "tls.key")
+
+    def time_comes(self, note: str) -> None:
+        """Puts a time that `guildhall-ca` names into the past."""
+        found = self.cluster.get("secret", "guildhall-ca", "-n", self.control)["metadata"]["annotations"]
+        assert found[f"guildhall.dev/{note}"] > f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}"
+        past = f"guildhall.dev/{note}=2026-01-01T00:00:00Z"
+        self.cluster.kubectl("annotate", "--overwrite", "secret", "guildhall-ca", "-n", self.control, past)
 
     def bundle(self) -> str:
         found: str = self.cluster.get("configmap", "guildhall-gateway-ca", "-n", self.runs)["data"]["ca.crt"]
@@ -102,20 +114,6 @@ def test_the_life_of_a_release(release: Release, tmp_path: Path) -> None:
     assert renewed != first, "and signs anew"
     assert _signed_by(renewed, release.secret("guildhall-gateway-tls", "tls.key"), first_bundle, tmp_path)
 
-    release.cluster.kubectl("delete", "secret", "guildhall-ca", "-n", release.control)
-    release.upgrade()
-    assert release.secret("guildhall-ca", "tls.crt") != first_ca
-    changed, key = (
-        release.secret("guildhall-gateway-tls", "tls.crt"),
-        release.secret("guildhall-gateway-tls", "tls.key"),
-    )
-    assert _signed_by(changed, key, release.bundle(), tmp_path)
-    assert _signed_by(first, first_key, release.bundle(), tmp_path), "pods of before go on in the overlap"
-    assert not _signed_by(changed, key, first_bundle, tmp_path), "control: it is another CA"
-
-    release.upgrade()
-    assert not _signed_by(first, first_key, release.bundle(), tmp_path), "the next upgrade ends the overlap"
-
     release.helm("uninstall", "guildhall")
     assert release.cluster.get("namespace", release.runs)["status"]["phase"] == "Active", "runs outlive the release"
     left = release.cluster.kubectl("get", "validatingadmissionpolicies,clusterroles", "-o", "name")
@@ -123,6 +121,37 @@ def test_the_life_of_a_release(release: Release, tmp_path: Path) -> None:
 
     release.upgrade()
     assert release.bundle(), "installing again finds the namespace"
+
+
+def test_a_change_of_the_ca_breaks_no_client(release: Release, tmp_path: Path) -> None:
+    """What a running client has mounted is the bundle of the step before: that one believes each step's certificate."""
+    release.upgrade()
+    first, before = release.pair(), release.bundle()
+    release.cluster.kubectl("delete", "secret", "guildhall-ca", "-n", release.control)
+    said = release.upgrade()
+    assert "signs from" in said, "the notes say that another upgrade is needed, and when"
+    assert release.pair() == first, "the new CA is published before it signs"
+    both = release.bundle()
+    assert both.count("BEGIN CERTIFICATE") == 2
+    release.upgrade()
+    assert release.pair() == first, "and an upgrade that comes too early changes nothing"
+
+    release.time_comes("signs-from")
+    release.upgrade()
+    changed = release.pair()
+    assert changed != first
+    assert _signed_by(*changed, both, tmp_path), "a client that runs knows the new CA by now"
+    assert _signed_by(*first, release.bundle(), tmp_path), "and the old certificate while it is still served"
+    assert not _signed_by(*changed, before, tmp_path), "control: it is another CA"
+
+    release.upgrade()
+    assert _signed_by(*first, release.bundle(), tmp_path), "no further upgrade ends the overlap early"
+    assert release.secret("guildhall-ca", "former.crt")
+    release.time_comes("former-until")
+    release.upgrade()
+    assert not _signed_by(*first, release.bundle(), tmp_path)
+    assert _signed_by(*release.pair(), release.bundle(), tmp_path)
+    assert "former.crt" not in release.cluster.get("secret", "guildhall-ca", "-n", release.control)["data"]
 
 
 def test_pods_of_the_release_pass_pod_security_restricted(release: Release) -> None:
