@@ -15,6 +15,7 @@ from guildhall_executor.attempt import run_attempt
 from guildhall_gateway.live import Timeouts
 from support.executor_run import QUICK, Outcome, places, role, snapshot
 from support.providers import server as wire
+from support.providers.chat import chat, piece
 from support.providers.dialect import Call, Dialect, Say
 from support.providers.server import Provider
 from support.workshop import running
@@ -31,6 +32,7 @@ class Scene:
     base: Path
     dialect: Dialect
     times: list[float]
+    roles: list[dict[str, Any]]
 
     def says(self, *turns: Say | wire.Behave) -> None:
         """What the provider answers, turn by turn; what is said is streamed."""
@@ -56,7 +58,7 @@ class Scene:
         keys(self.base / "g")
         urls = {self.dialect.name: self.provider.url + self.dialect.base}
         models, times = {"allow": [f"{self.dialect.name}:*"]}, Timeouts(idle=1.0, call=30, heartbeat=0.5)
-        guild = {"entryRole": "coder", "roles": [role("coder")], "models": {"main": self.dialect.model}}
+        guild = {"entryRole": "coder", "roles": self.roles, "models": {"main": self.dialect.model}}
         patient = (
             replace(QUICK, linger_seconds=0.1, stream_idle_seconds=30) if not patience else replace(QUICK, **patience)
         )
@@ -81,8 +83,8 @@ async def provider() -> AsyncIterator[Provider]:
 
 
 @asynccontextmanager
-async def scene(provider: Provider, base: Path, dialect: Dialect) -> AsyncIterator[Scene]:
-    yield Scene(provider, base, dialect, [])
+async def scene(provider: Provider, base: Path, dialect: Dialect, *roles: dict[str, Any]) -> AsyncIterator[Scene]:
+    yield Scene(provider, base, dialect, [], list(roles) or [role("coder")])
 
 
 @EVERY
@@ -146,18 +148,69 @@ async def test_ma10_two_empty_answers_are_no_success(provider: Provider, tmp_pat
     assert len(provider.requests) == 3, "one nudge"
 
 
+STARTS, ENDS = '{"path":"', '","content":"x"}'
+TWO_CALLS: dict[str, tuple[list[dict[str, Any]], set[str]]] = {
+    "interleaved on one index": (
+        [piece(0, "c1", "write_file", STARTS), piece(0, "c2", "write_file", STARTS),
+         piece(0, "c1", None, "a" + ENDS), piece(0, "c2", None, "b" + ENDS)],
+        {"a", "b"},
+    ),
+    "interleaved without an index": (
+        [piece(None, "c1", "write_file", STARTS), piece(None, "c2", "write_file", STARTS),
+         piece(None, "c1", None, "a" + ENDS), piece(None, "c2", None, "b" + ENDS)],
+        {"a", "b"},
+    ),
+    "one id, and no sign where one ends": (
+        [piece(0, "c1", "write_file", STARTS + "a" + ENDS), piece(0, "c1", None, STARTS + "b" + ENDS)],
+        set(),
+    ),
+    "interleaved without an index, an id only at their beginning": (
+        [piece(None, "c1", "write_file", STARTS), piece(None, "c2", "write_file", STARTS),
+         piece(None, None, None, "a" + ENDS), piece(None, None, None, "b" + ENDS)],
+        set(),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("how", TWO_CALLS)
+async def test_ma06_two_calls_stay_two_or_are_not_executed(provider: Provider, tmp_path: Path, how: str) -> None:
+    """What cannot be told apart has no arguments anybody wrote: it is refused, the model is told, the loop goes on."""
+    pieces, written = TWO_CALLS[how]
+    (local,) = (dialect for dialect in DIALECTS if dialect.name == "local")
+    async with scene(provider, tmp_path, local) as here:
+        here.says(chat(*pieces, finish="tool_calls"), DONE)
+        got = await here.run()
+    assert got.message.outcome == "succeeded", got.message
+    folder = tmp_path / "w/workspace"
+    assert {path.name for path in folder.iterdir() if path.is_file()} == written
+    assert {path.read_text() for path in folder.iterdir() if path.is_file()} <= {"x"}
+    ended = got.of("tool.finished")
+    assert {event.error_code for event in ended} == ({None} if written else {"invalid_arguments"})
+    assert ["not executed" in text for kind, text in here.shown(1) if kind == "result"] == [not written] * len(ended)
+
+
 @EVERY
 async def test_ma11_a_tool_that_is_not_the_roles_is_refused_by_name_and_the_loop_goes_on(
     provider: Provider, tmp_path: Path, dialect: Dialect
 ) -> None:
-    async with scene(provider, tmp_path, dialect) as here:
-        foreign = (Call("c1", "{}", "no_such_tool"), Call("c2", '{"role":"x","task":"y"}', "delegate"))
-        here.says(Say("", foreign, stop="calls"), DONE)
+    """An invented one, one nobody in the Guild has, and one another role has: which that role then uses."""
+    roles = role("coder", ["read_file"], ["reviewer"]), role("reviewer", ["read_file", "run_shell"])
+    async with scene(provider, tmp_path, dialect, *roles) as here:
+        foreign = (
+            Call("c1", "{}", "no_such_tool"),
+            Call("c2", '{"pattern":"x"}', "search_files"),
+            Call("c3", '{"command":"touch coder"}', "run_shell"),
+        )
+        to_reviewer = Call("c4", '{"role":"reviewer","brief":"b"}', "delegate")
+        own = Call("c5", '{"command":"touch reviewer"}', "run_shell")
+        here.says(*(Say("", calls, stop="calls") for calls in (foreign, (to_reviewer,), (own,))), DONE, DONE)
         got = await here.run()
-    assert got.message.outcome == "succeeded"
+    assert got.message.outcome == "succeeded", got.message
     results = [text for kind, text in here.shown(1) if kind == "result"]
-    assert all("read_file" in text for text in results), "it names the tools that there are"
-    assert [event.error_code for event in got.of("tool.finished")] == ["unknown_tool"] * 2
+    assert len(results) == 3
+    assert all("read_file" in text and "delegate" in text for text in results), "it names the tools that there are"
+    assert [event.error_code for event in got.of("tool.finished")] == ["unknown_tool"] * 3 + [None]
+    assert [path.name for path in (tmp_path / "w/workspace").iterdir() if path.is_file()] == ["reviewer"]
 
 
 @EVERY

@@ -139,12 +139,15 @@ async def test_interleaved_pieces_are_put_together_by_index(
     assert len({call.id for call in reply.tool_calls}) == 2
 
 
-async def test_interleaved_pieces_with_ids_are_put_together_by_id(server: Provider, tmp_path: Path) -> None:
+@pytest.mark.parametrize("index", [0, None], ids=["one index", "no index"])
+async def test_interleaved_pieces_with_ids_are_put_together_by_id(
+    server: Provider, tmp_path: Path, index: int | None
+) -> None:
     server.behave = chat(
-        piece(0, "c1", "write_file", '{"path":'),
-        piece(0, "c2", "write_file", '{"path":'),
-        piece(0, "c1", None, '"a"}'),
-        piece(0, "c2", None, '"b"}'),
+        piece(index, "c1", "write_file", '{"path":'),
+        piece(index, "c2", "write_file", '{"path":'),
+        piece(index, "c1", None, '"a"}'),
+        piece(index, "c2", None, '"b"}'),
         finish="tool_calls",
     )
     _, reply = await gathered(adapter("local", server, tmp_path), asked(MODELS["local"]))
