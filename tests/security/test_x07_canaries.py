@@ -1,67 +1,178 @@
-"""Promise: a secret of the platform appears in no stream, status, event, log or answer of the api."""
+"""Promise: a secret of the platform appears in no stream, status, event, log, store or answer of the api.
+
+Every kind of secret an installation can have is there and is *used*: the provider's key by a provider that says it
+back, a Connection's token by a tool call, git's logins by a fetch and a push, the databases' by gateway and api.
+"""
 
 import json
+import uuid
 from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import pytest
+from support import canaries
+from support.git_pod import GitPod, git_pod
+from support.hunt import hunt
 from support.inpod import RunningPod, waiting_run
-from support.installation import Installation
+from support.installation import ROOT, Installation, condition, one_role_guild, run_manifest
+from support.mcp_pod import TOKEN, calls, connected, connection, mcp_pod
+from support.people import waits
+from support.reflector import asked_with, reflector
+from support.repositories import ordinary
 
-pytestmark = pytest.mark.cluster
-CANARY = "canary-provider-key-90210"
+pytestmark = [pytest.mark.cluster, pytest.mark.slow]
+
+KEY, UNUSED = "canary-provider-key-90210", "canary-of-nobody-1187"
+READS, WRITES = "canary-git-reads-5512", "canary-git-writes-8841"
+GATEWAY_DB, API_DB = "canary-gateway-database-3309", "canary-api-database-7720"
+MARK = "visible-mark-6604"  # in a task: what is searched does show what is there
+SPACE = f"x07-{uuid.uuid4().hex[:6]}"
+KINDS = (
+    "runs", "guilds", "connections", "interventions", "runschedules", "configmaps", "events", "pods", "jobs",
+    "persistentvolumeclaims", "networkpolicies", "leases", "services", "serviceaccounts", "deployments",
+)  # fmt: skip
 
 
-@pytest.fixture(scope="module")
-def installation(own_installation: Installation) -> Installation:
-    """A release of its own: its gateway is restarted."""
-    return own_installation
+@dataclass(frozen=True)
+class Scene:
+    """An installation in which every secret has been used, and a Run that waits."""
+
+    here: Installation
+    pod: RunningPod
+    git: GitPod
+    needles: dict[str, str]
 
 
-@pytest.fixture(scope="module")
-def pod(installation: Installation) -> Iterator[RunningPod]:
-    secret = {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": "guildhall-providers"},
-        "stringData": {"openai": CANARY},
+def _secret(name: str, **values: str) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": name}, "stringData": values}
+
+
+def _repository(root: Path, namespace: str) -> None:
+    assert namespace
+    ordinary(root, "private/mine.git")
+    (root / "private" / ".login").write_text(f"robot:{READS}\n")
+    (root / "private" / ".push").write_text(f"robot:{WRITES}\n")
+
+
+def _give_secrets(here: Installation, git: GitPod, provider: str) -> None:
+    """The Secrets, and a release that is told of them."""
+    control = (
+        _secret("guildhall-providers", reflect=KEY, openai=UNUSED),
+        _secret("databases", gateway=GATEWAY_DB, api=API_DB),
+    )
+    here.apply(*control, namespace=here.control)
+    login = {"host": git.host, "username": "robot", "ca.crt": git.ca.decode()}
+    here.apply(_secret("reads", **login, password=READS), _secret("writes", **login, password=WRITES))
+    here.apply(_secret("somebody-elses", value=UNUSED))
+    changes = {
+        "gateway.models": ["scripted:*", "reflect:*"],
+        "gateway.baseUrls": {"reflect": provider},
+        "gateway.database.passwordSecret": {"name": "databases", "key": "gateway"},
+        "api.database.passwordSecret": {"name": "databases", "key": "api"},
     }
-    installation.apply(secret, namespace=installation.control)
-    installation.apply({**secret, "metadata": {"name": "somebody-elses"}})
-    installation.control_kubectl("rollout", "restart", "deployment/guildhall-gateway")
-    installation.control_kubectl("rollout", "status", "deployment/guildhall-gateway", "--timeout=120s")
-    with waiting_run(installation, "x07") as running:
-        yield running
-    installation.delete("secret", "guildhall-providers", installation.control)
-    installation.delete("secret", "somebody-elses")
+    told = [f"--set-json={name}={json.dumps(value)}" for name, value in changes.items()]
+    chart = (str(ROOT / "charts" / "guildhall"), "-n", here.control, "--reuse-values", "--wait", "--timeout", "180s")
+    here.tool("helm", "upgrade", "guildhall", *chart, *told)
 
 
-def test_the_workshop_finds_none(pod: RunningPod) -> None:
-    files = f"grep -rls {CANARY} / --exclude-dir=proc --exclude-dir=sys 2>/dev/null"
-    search = f"{files}; env; cat /proc/*/environ 2>/dev/null"
-    assert CANARY not in pod.shell(search, seconds=180).stdout
-    control = pod.shell(f"echo {CANARY} > /tmp/c; grep -rls {CANARY} /tmp")
-    assert "/tmp/c" in control.stdout, "positive control: the search finds what is there"
-    pod.shell("rm /tmp/c")
+def _runs(git: GitPod) -> dict[str, dict[str, Any]]:
+    tools = ("notes__read_note", "notes__publish")
+    careless = one_role_guild("patient") | {"models": {"m": "reflect:anything"}}
+    return {
+        "x07-provider": {"guild": careless, "task": MARK},
+        "x07-tool": {"guild": one_role_guild("external", *tools), "task": MARK},
+        "x07-git": {
+            "guild": one_role_guild("mends-a-file", "run_shell"), "task": MARK, "deliver": "branch",
+            "workspace": {"git": {"url": git.https("private/mine.git"), "secretRef": {"name": "reads"}}},
+            "publish": {"secretRef": {"name": "writes"}},
+        },
+    }  # fmt: skip
 
 
-def test_nothing_the_product_shows_has_it(installation: Installation, pod: RunningPod) -> None:
-    read = installation.control_kubectl("get", "secret", "guildhall-providers", "-o", "jsonpath={.data.openai}")
-    assert read, "positive control: the canary is there"
-    run = f"/api/runs/{installation.namespace}.{pod.name}"
-    for path in (
-        "/api/config",
-        "/api/runs",
-        run,
-        f"{run}/flow",
-        f"{run}/events",
-        f"{run}/changes",
-        "/metrics",
-        "/healthz",
-    ):
-        assert CANARY not in json.dumps(installation.api(path).body), path
-    for component in ("operator", "gateway", "api"):
-        assert CANARY not in installation.control_kubectl("logs", f"deployment/guildhall-{component}"), component
-    for kind in ("runs", "guilds", "configmaps", "events", "pods", "jobs"):
-        listed = installation.kubectl("-n", installation.namespace, "get", kind, "-o", "json")
-        assert CANARY not in listed, kind
-        assert read not in listed, kind
+@pytest.fixture(scope="module")
+def scene(own_installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scene]:
+    here = own_installation
+    with ExitStack() as stack:
+        provider = stack.enter_context(reflector(here, SPACE))
+        git = stack.enter_context(git_pod(here, tmp_path_factory.mktemp("git"), _repository))
+        _give_secrets(here, git, provider)
+        stack.enter_context(mcp_pod(here))
+        here.apply(connection("notes", here.namespace))
+        connected(here, "notes")
+        here.apply(*(run_manifest(name, **spec) for name, spec in _runs(git).items()))
+        pod = stack.enter_context(waiting_run(here, "x07"))
+        waits(here, "approvals", "x07-tool")
+        here.wait_done("x07-provider", 120)
+        here.wait_run("x07-git", lambda run: condition(run, "Delivered").get("status") in {"True", "False"}, 180)
+        token = pod.inside("executor", "cat", "/guildhall/token/token").stdout.strip()
+        yield Scene(here, pod, git, canaries.needles(here) | {"token of the executor": token[-40:]})
+
+
+def test_every_secret_is_there_and_was_used(scene: Scene) -> None:
+    """Positive control for all that follows."""
+    here, texts = scene.here, set(scene.needles.values())
+    assert texts >= {KEY, UNUSED, READS, WRITES, GATEWAY_DB, API_DB, TOKEN}
+    kinds = {name.split("#")[0].removeprefix(f"{here.control}/") for name in scene.needles}
+    assert kinds >= {"guildhall-ca/tls.key", "guildhall-gateway-tls/tls.key", "token of operator", "token of api"}
+    assert f"Bearer {KEY}" in asked_with(here, SPACE), "the provider was asked with the key"
+    assert condition(here.get("run", "x07-provider"), "Succeeded")["reason"] == "ProviderFailed"
+    assert calls(here) == ['["read_note", 3]'], "the server, which insists on its token, was called"
+    delivered = condition(here.get("run", "x07-git"), "Delivered")
+    assert delivered["status"] == "True", delivered
+    for component, password in (("gateway", GATEWAY_DB), ("api", API_DB)):
+        seen = here.control_kubectl("exec", f"deployment/guildhall-{component}", "--", "sh", "-c", "echo $PGPASSWORD")
+        assert seen.strip() == password
+
+
+def test_a_run_finds_none(scene: Scene) -> None:
+    """Environment, memory, descriptors and every file a process of the workshop can read."""
+    assert hunt(scene.pod, "workshop", scene.needles) == []
+
+
+def test_the_executor_holds_none_but_its_own_token(scene: Scene) -> None:
+    found = {name for name, _ in hunt(scene.pod, "executor", scene.needles)}
+    assert found == {"token of the executor"}, "positive control: that one it has, and the hunt finds it"
+
+
+@pytest.mark.parametrize("run", ["x07", "x07-provider", "x07-tool", "x07-git"])
+def test_no_answer_of_the_api_has_one(scene: Scene, run: str) -> None:
+    here, marked = scene.here, []
+    for path, answer in canaries.said_by_the_api(here, f"{here.namespace}.{run}"):
+        expected = {200} if not path.endswith("/patch") or run == "x07-git" else {404}
+        assert {answer.status} <= expected, (path, answer)
+        assert canaries.found_in(answer.body, scene.needles) == [], path
+        assert canaries.found_in(answer.headers, scene.needles) == [], path
+        marked += [path] if canaries.found_in(answer.body, {"mark": MARK}) else []
+    if run != "x07":
+        ends = {path.rpartition("/")[2] for path in marked}
+        assert {"events", "report", "runs"} <= ends, f"positive control: a task is seen where it is shown: {ends}"
+
+
+def test_no_log_has_one(scene: Scene) -> None:
+    logs = dict(canaries.logged(scene.here))
+    assert [(place, found) for place, text in logs.items() if (found := canaries.found_in(text, scene.needles))] == []
+    said = {place.rpartition("/")[2] for place, text in logs.items() if text.strip()}
+    assert said >= {"operator", "gateway", "api", "executor", "fetch", "publish"}, "positive control: they were read"
+    assert any(MARK in text for text in logs.values()), "positive control: what is there is found"
+
+
+def test_no_object_has_one(scene: Scene) -> None:
+    objects = dict(canaries.kept(scene.here, KINDS))
+    assert [
+        (place, found) for place, text in objects.items() if (found := canaries.found_in(text, scene.needles))
+    ] == []
+    marked = {place.split()[0] for place, text in objects.items() if MARK in text}
+    assert marked >= {"runs", "configmaps"}, "positive control"
+    secrets = scene.here.kubectl("-n", scene.here.namespace, "get", "secrets", "-o", "json")
+    assert len(canaries.found_in(secrets, scene.needles)) >= 3, "positive control: in a Secret, as Base64, it is found"
+
+
+@pytest.mark.parametrize("component", ["gateway", "api"])
+def test_no_database_and_no_blob_has_one(scene: Scene, component: str) -> None:
+    uid = scene.pod.run["metadata"]["uid"]
+    files, found = canaries.stored(scene.here, component, scene.needles | {"control": uid})
+    assert files > 0
+    assert {name for name, _ in found} == {"control"}, found
