@@ -7,7 +7,7 @@ const PLAIN_TO = 0x7e;
 const LONG_SPACES = 8;
 const SPACES = new RegExp(` {${LONG_SPACES},}`, "g");
 
-/** How many columns a code point takes when shown: hidden ones as their \u{…}, others beyond ASCII as two. */
+/** How many columns a code point takes when shown: hidden ones as they are spelt, others beyond ASCII as two. */
 export function columnsOf(char) {
   const code = char.codePointAt(0);
   if (code >= PLAIN_FROM && code <= PLAIN_TO) return 1;

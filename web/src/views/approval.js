@@ -62,7 +62,7 @@ function Arguments({ item, sheet }) {
     h("div", { class: "arguments-head" }, [
       h("h3", {}, "Complete arguments"),
       h("span", { class: "hint" }, `${item.bytes.toLocaleString("en")} bytes`),
-      hidden && Chip("bad", "warn", "hidden characters, shown as \\u{…}"),
+      hidden && Chip("bad", "warn", "hidden characters, spelt out"),
       spaces && Chip("warn", "warn", "long runs of spaces"),
       h("span", { class: "arguments-acts" }, [
         Button({ action: [Copy, item.arguments ?? ""], label: "Copy", small: true, tone: "quiet" }),
