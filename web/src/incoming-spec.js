@@ -76,6 +76,11 @@ export function readGuildSpec(value) {
   return {
     defaults: readBudget(spec.defaults),
     entryRole: string(spec.entryRole, 80),
+    models: Object.fromEntries(
+      Object.entries(recordOf(spec.models))
+        .slice(0, ROLES_MAX_COUNT)
+        .map(([alias, model]) => [alias, string(model, 200)]),
+    ),
     roles: listOf(spec.roles)
       .slice(0, ROLES_MAX_COUNT)
       .map((one) => {

@@ -249,7 +249,7 @@ test("replay: the bar shows the run as it was, and the address keeps the place",
   await page.click('[aria-label="One event on"]');
   await page.waitForFunction(() => location.hash.includes("at=7"));
   await page.click('[aria-label="To the present"]');
-  await page.waitForFunction(() => /^Took \d+ s$/.test(document.querySelector(".now").textContent));
+  await page.waitForFunction(() => document.querySelector(".now").textContent === "");
   assert.doesNotMatch(page.url(), /at=/);
   await quiet(watched);
 });
@@ -312,7 +312,7 @@ test(
     const watched = await open("#/compose");
     const { page } = watched;
     await page.click("text=Start the run");
-    await page.waitForFunction(() => document.querySelectorAll(".compose .field-error").length >= 2);
+    await page.waitForFunction(() => document.querySelector(".compose .field-error") !== null);
     await page.fill("#compose-task", "Fix **slug**\n\n- small");
     await page.waitForSelector(".preview strong");
     await page.click(".guild-option:has-text('repair')");

@@ -1,8 +1,8 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
-import { LeaveRest, RunAgain } from "../../../web/src/actions/compose.js";
+import { LeaveRest, RunAgain, SetField } from "../../../web/src/actions/compose.js";
 import { formProblems, manifestOf, specOf, takenOver, yaml } from "../../../web/src/derive/manifest.js";
-import { reachOf } from "../../../web/src/derive/offer.js";
+import { isScripted, prefilled, reachOf } from "../../../web/src/derive/offer.js";
 import { readDetail } from "../../../web/src/incoming.js";
 import { emptyForm, initialState } from "../../../web/src/state.js";
 
@@ -96,4 +96,22 @@ test("a branch needs a repository to be pushed to", () => {
   assert.deepEqual(formProblems({ ...form, private: true }), []);
   assert.match(reachOf({ ...form, source: "git" }, null, { tool: String }), /pushed to a new branch of its repository/);
   assert.match(reachOf({ ...form, source: "template", template: "golden" }, null, { tool: String }), /a copy of the claim golden/);
+});
+
+test("where there is no choice, none is asked for", () => {
+  const guild = (name, accepted = true, namespace = "demo") => ({ name, namespace, accepted, spec: {} });
+  const config = { namespaces: ["demo", "other"], guilds: [guild("draft", false), guild("repair"), guild("x", true, "other")] };
+  const chosen = prefilled(emptyForm(), config);
+  assert.deepEqual([chosen.namespace, chosen.guild], ["demo", "repair"]);
+  const two = { ...config, guilds: [...config.guilds, guild("upgrade")] };
+  assert.equal(prefilled(emptyForm(), two).guild, "", "two may be chosen from");
+  assert.equal(prefilled({ ...emptyForm(), guild: "upgrade" }, two).guild, "upgrade");
+  const moved = SetField({ compose: chosen, config: two }, { field: "namespace", value: "other" }).compose;
+  assert.deepEqual([moved.namespace, moved.guild], ["other", "x"]);
+});
+
+test("a Guild that only replays scenarios is said to", () => {
+  assert.equal(isScripted({ models: { a: "scripted:x", b: "scripted:y" } }), true);
+  assert.equal(isScripted({ models: { a: "scripted:x", b: "openai:gpt-5" } }), false);
+  assert.equal(isScripted({}), false);
 });

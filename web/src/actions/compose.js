@@ -1,15 +1,17 @@
 // Compose: the form, the check with the cluster, the start.
 import { formProblems, specOf } from "../derive/manifest.js";
+import { prefilled } from "../derive/offer.js";
 import { focus, request } from "../effects.js";
 import { listOf, numberOr, recordOf, stringOf } from "../safe.js";
 import { emptyForm, noRest } from "../state.js";
 import { Go } from "./route.js";
 import { refusedOr } from "./problems.js";
 
-export const SetField = (state, { field, value }) => ({
-  ...state,
-  compose: { ...state.compose, [field]: value, dry: null, problem: null },
-});
+export function SetField(state, { field, value }) {
+  const form = { ...state.compose, [field]: value, dry: null, problem: null };
+  const moved = field === "namespace" && value !== state.compose.namespace;
+  return { ...state, compose: moved ? prefilled({ ...form, guild: "" }, state.config) : form };
+}
 
 /** Starts without what the form does not show; a Guild of its own stays, since nothing else stands for it. */
 export const LeaveRest = (state) => ({

@@ -1,4 +1,5 @@
 // Where we are: the address is the state, so every change of place passes here.
+import { prefilled } from "../derive/offer.js";
 import { later, writeHash } from "../effects.js";
 import { formatRoute, parseRoute } from "../router.js";
 import { freshRun } from "../state.js";
@@ -32,7 +33,7 @@ function arrived(state, wanted, ...effects) {
   if (route.screen === "watch" && route.view === "events" && before.view !== "events")
     effects.push(later(0, LoadEventPages));
   if (route.screen === "compose" && before.screen !== "compose") {
-    next.compose = { ...next.compose, namespace: next.compose.namespace || next.config?.namespaces?.[0] || "" };
+    next.compose = prefilled(next.compose, next.config);
   }
   if (route.at !== before.at) return replayed(next, effects);
   return [next, ...effects, ...opEffects(next)];

@@ -1,4 +1,5 @@
 // Who is signed in, what the platform offers, which runs there are.
+import { prefilled } from "../derive/offer.js";
 import { focus, request } from "../effects.js";
 import { readConfig, readPage } from "../incoming.js";
 import { createLabels } from "../labels.js";
@@ -73,8 +74,7 @@ export function ConfigAnswered(state, answer) {
   if (answer.tag.sitting !== state.sitting) return state;
   if (!answer.ok) return refusedOr(state, answer, { ...state, toast: toast("bad", problemText(answer.problem)) });
   const config = readConfig(answer.data);
-  const compose = state.compose.namespace ? state.compose : { ...state.compose, namespace: config.namespaces[0] ?? "" };
-  return { ...state, config, compose, labels: createLabels(config, state.run.model.run) };
+  return { ...state, config, compose: prefilled(state.compose, config), labels: createLabels(config, state.run.model.run) };
 }
 
 export function LoadRuns(state) {

@@ -1,18 +1,18 @@
 // The Flow graph's geometry: the whole Guild, placed before anything runs. Deterministic, so nodes never move.
 
 const SIZE = {
-  human: { w: 152, h: 60 },
+  human: { w: 164, h: 60 },
   role: { w: 188, h: 72 },
   handler: { w: 188, h: 60 },
   tool: { w: 168, h: 34 },
   tools: { w: 168, h: 34 },
 };
 const NARROW = {
-  human: { w: 152, h: 56 },
+  human: { w: 164, h: 56 },
   role: { w: 172, h: 64 },
   handler: { w: 172, h: 56 },
-  tool: { w: 148, h: 34 },
-  tools: { w: 148, h: 34 },
+  tool: { w: 164, h: 34 },
+  tools: { w: 164, h: 34 },
 };
 const GAP = { layer: 104, row: 26, tool: 10 };
 const NARROW_LAYER = 56;

@@ -1,5 +1,4 @@
 // One line that says what happens now. Made of labels and fixed words only: no runtime text of an operation enters it.
-import { duration, runSeconds } from "../format.js";
 import { table } from "../safe.js";
 
 const PHASE_WORDS = table({
@@ -9,22 +8,15 @@ const PHASE_WORDS = table({
 });
 const ORDER = ["approval", "question", "tool", "inquiry", "model", "delegation", "task"];
 
-/** The caption of a model, e.g. "Reviewer is using Run shell". `summary` is the Run's summary, if known. Pure. */
-export function deriveNowCaption(model, labels, summary, nowMs) {
+/** The caption of a model, e.g. "Reviewer is using Run shell"; empty once it is over. `summary` is the Run's, if known. Pure. */
+export function deriveNowCaption(model, labels, summary) {
   const { run } = model;
-  if (run.endedAt !== undefined || ["succeeded", "failed", "cancelled"].includes(run.status))
-    return endCaption(run, summary, nowMs);
+  if (run.endedAt !== undefined || ["succeeded", "failed", "cancelled"].includes(run.status)) return "";
   if (run.status === "pending") return PHASE_WORDS[summary?.phase] ?? "Waiting for the first event";
   const operation = mostTelling(model.open.values());
   if (operation === null) return "Between two steps";
   const more = [...model.open.values()].filter((one) => one.kind === operation.kind).length - 1;
   return captionOf(operation, labels) + (more > 0 ? ` (and ${more} more)` : "");
-}
-
-// How it ended stands beside the caption already.
-function endCaption(run, summary, nowMs) {
-  const seconds = runSeconds(summary, run, nowMs);
-  return seconds === null ? "" : `Took ${duration(seconds)}`;
 }
 
 // What waits for a person comes first, then the kind nearest to the work; among equals the newest.

@@ -20,6 +20,20 @@ export function defaultBudget(config, form) {
   };
 }
 
+/** The form with what there is no choice about: the first namespace, and the Guild where a namespace has just one. Pure. */
+export function prefilled(form, config) {
+  const namespace = form.namespace || config?.namespaces?.[0] || "";
+  const usable = listOf(config?.guilds).filter((one) => one?.namespace === namespace && one.accepted === true);
+  const guild = form.guild === "" && form.rest.guild === null && usable.length === 1 ? text(usable[0].name, 253) : form.guild;
+  return { ...form, namespace, guild };
+}
+
+/** Whether every model of a Guild's spec is a scenario file. Pure. */
+export function isScripted(spec) {
+  const models = Object.values(recordOf(spec?.models));
+  return models.length > 0 && models.every((model) => model.startsWith("scripted:"));
+}
+
 const chosenGuild = (config, form) =>
   ownGuild(form) ? { spec: form.rest.guild } : offered(config, form);
 

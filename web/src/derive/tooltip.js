@@ -1,6 +1,6 @@
 // What the inspector says about an operation, a participant or a role. Pure functions of (model, labels, id) that give
 // {title, sections}; a section is {label, kind: "text" | "prose" | "json" | "code", value}.
-import { count, duration, money, timeOfDay } from "../format.js";
+import { count, duration, money, plural, timeOfDay } from "../format.js";
 import { shownOutcome } from "./outcome.js";
 import { prettyJson, table } from "../safe.js";
 
@@ -107,11 +107,17 @@ export function deriveParticipantTooltip(model, labels, id) {
   });
   const sections = [line("Kind", KIND[one.kind] ?? one.kind)];
   if (one.kind === "tool") sections.push(line("Effect", labels.effect(id.slice(5))));
-  sections.push(line("Called", `${one.invocations.toLocaleString("en")} times`));
+  sections.push(line("Called", plural(callsOf(model, one), "time")));
   if (one.active > 0) sections.push(line("Now", `${one.active} running`));
   if (one.metrics.elapsedSeconds > 0) sections.push(line("Total time", duration(one.metrics.elapsedSeconds)));
   return { title: labels.participant(id), sections: [...sections, ...metricLines(one.metrics)] };
 }
+
+// What a role says to its model is a step of its own, and no call of the role.
+const callsOf = (model, { id, kind, invocations }) =>
+  kind === "role" || kind === "handler"
+    ? model.list.filter((one) => one.destination === id && one.kind !== "model").length
+    : invocations;
 
 /** A role of the Guild: what it may use and whom it may ask. */
 export function deriveRoleTooltip(model, labels, name) {

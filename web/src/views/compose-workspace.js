@@ -17,8 +17,8 @@ export function WorkspaceFields(form, problems) {
     form.source === "git" &&
       h("div", { class: "field-row", key: "git" }, [
         field("gitUrl", "Repository", "", "https://…"),
-        field("gitRef", "Branch, tag or commit", "Left out: the default branch"),
-        field("gitSecret", "Secret to read it with", "Left out: the repository is public"),
+        field("gitRef", "Branch, tag or commit", "If empty: the default branch"),
+        field("gitSecret", "Secret to read it with", "If empty: none, for a public repository"),
       ]),
     form.source === "archive" &&
       h("div", { class: "field-row", key: "archive" }, [

@@ -3,7 +3,7 @@ import { h } from "../h.js";
 import { listOf, recordOf, table, text } from "../safe.js";
 import { TOOL_EFFECTS } from "../contract.js";
 import { deliveryOf, formProblems, manifestOf, ownGuild, takenOver } from "../derive/manifest.js";
-import { defaultBudget, reachOf } from "../derive/offer.js";
+import { defaultBudget, isScripted, reachOf } from "../derive/offer.js";
 import { Copy, LeaveRest, Submit } from "../actions.js";
 import { WorkspaceFields } from "./compose-workspace.js";
 import { Field, Select, set } from "./fields.js";
@@ -34,7 +34,7 @@ export function Compose(state, store) {
         TaskField(form, problems, store),
         h("div", { class: "field-row" }, [
           NamespaceField(state, form, problems),
-          Field({ field: "name", label: "Name", hint: "Left out: a name such as run-x7k2q is made", value: form.name, problems }),
+          Field({ field: "name", label: "Name", hint: "If empty: one is made, such as run-x7k2q", value: form.name, problems }),
         ]),
         GuildField(state, form, problems),
         WorkspaceFields(form, problems),
@@ -101,7 +101,7 @@ const ImageField = (state, form, problems) =>
             .slice(0, 2)
             .map((image) => text(image, 80))
             .join(", ")}`
-        : "Left out: the platform's default image",
+        : "If empty: the platform's image",
     value: form.image,
     problems,
   });
@@ -142,6 +142,8 @@ const OwnGuild = (form) =>
     h("span", {}, "The Guild written into the earlier run"),
   ]);
 
+const SCRIPTED = "Its models replay scenario files: it does the task each was written for, on the workspace it was written for";
+
 const GuildOption = (guild, form) =>
   h(
     "label",
@@ -156,6 +158,7 @@ const GuildOption = (guild, form) =>
         onchange: set("guild"),
       }),
       h("span", {}, text(guild.name, 80)),
+      isScripted(guild.spec) && Chip("info", "spark", "scripted", SCRIPTED),
       guild.accepted !== true && Chip("bad", "warn", "not accepted", text(guild.message, 400)),
       guild.accepted !== true && h("small", { class: "hint" }, text(guild.message, 200)),
     ],
@@ -205,7 +208,7 @@ function BudgetFields(state, form, problems) {
         ["steps", "Steps"],
         ["minutes", "Minutes"],
       ].map(([field, label]) =>
-        Field({ field, label, hint: `Left out: ${defaults[field]}`, value: form[field], problems, type: "number" }),
+        Field({ field, label, hint: `If empty: ${defaults[field]}`, value: form[field], problems, type: "number" }),
       ),
     ),
   ]);

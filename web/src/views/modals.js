@@ -45,9 +45,16 @@ export function Modal(state, store) {
 const FRAMING = table({
   succeeded:
     "The run says it is done. This is the agent's own summary; look at the changes and run the checks before you rely on it.",
-  failed: "The run did not finish its task. What it changed until then is kept as a patch.",
-  cancelled: "The run was stopped. What it changed until then is kept as a patch.",
+  failed: "The run did not finish its task.",
+  cancelled: "The run was stopped.",
 });
+
+const leftOf = ({ changedFilesTotal, patchSHA256 }) =>
+  patchSHA256
+    ? " What it changed until then is kept as a patch."
+    : changedFilesTotal > 0
+      ? " What it changed is too large for a patch: the files are listed."
+      : " It changed nothing.";
 
 function ResultModal(state, store) {
   const { run } = state.run.model;
@@ -82,7 +89,7 @@ function ResultModal(state, store) {
       cost.scripted && Chip("info", "spark", "scripted model"),
       Delivery(summary, state.labels, detail?.conditions),
     ]),
-    h("p", { class: "framing", key: "framing" }, FRAMING[status]),
+    h("p", { class: "framing", key: "framing" }, [FRAMING[status], ...(status === "succeeded" ? [] : [leftOf(run)])]),
     run.error &&
       h("section", { class: "section section--error", key: "error" }, [
         h("h3", {}, "What went wrong"),

@@ -23,11 +23,7 @@ export function RunHeader(state) {
       h("h1", {}, text(titleOf(summary, state.route.runId), 200)),
       nameOf(summary) !== "" && h("code", { class: "run-name" }, text(nameOf(summary), 320)),
       Status(status, status === "pending" && summary ? state.labels.phase(summary.phase) : state.labels.status(status)),
-      h(
-        "span",
-        { class: ["now", isOver(state) && "now--over"].filter(Boolean), "aria-live": "polite" },
-        deriveNowCaption(model, state.labels, asOf(state), state.nowMs),
-      ),
+      h("span", { class: "now", "aria-live": "polite" }, nowOf(state, model)),
       h(
         "span",
         { class: "started" },
@@ -46,6 +42,10 @@ export function RunHeader(state) {
 
 // In replay the row would tell of what has not happened yet.
 const asOf = (state) => (state.route.at === null ? state.run.summary : null);
+
+// A run that is over does nothing now, whether its log says so or only its row.
+const nowOf = (state, model) =>
+  state.route.at === null && isOver(state) ? "" : deriveNowCaption(model, state.labels, asOf(state));
 
 function Acts(state) {
   const acts = [];
