@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from . import layout
+from . import layout, leftovers
 from .errors import RefusalError, StepError
 from .shell import attempt, run, say
 
@@ -102,7 +102,7 @@ def check_machine() -> None:
 
 def check_alone(state: Path) -> None:
     """Refuse where another node's rules or listeners are: their names would be mixed with ours."""
-    owner = layout.OWNER_FILE.read_text().strip() if layout.OWNER_FILE.exists() else ""
+    owner = leftovers.owner()
     if owner and owner != str(state) and Path(owner, "run").exists():
         raise RefusalError(
             f"another embedded cluster has its state in {owner}; take it down first: "

@@ -137,5 +137,15 @@ def claim(layout: Layout) -> None:
     OWNER_FILE.write_text(f"{layout.state}\n")
 
 
+def owner() -> str:
+    """The state folder of the cluster that this machine's rules, links and groups belong to; empty where there is none."""
+    return OWNER_FILE.read_text().strip() if OWNER_FILE.exists() else ""
+
+
+def are_ours(layout: Layout) -> bool:
+    """Whether what a node leaves on this machine is of this cluster: it says so, or nobody does and our mounts are there."""
+    return owner() == str(layout.state) or (not owner() and bool(mounts_under(layout.state)))
+
+
 def release() -> None:
     OWNER_FILE.unlink(missing_ok=True)

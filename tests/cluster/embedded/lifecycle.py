@@ -133,9 +133,16 @@ def _wait_for_pods(layout: Layout, bin_: Path) -> None:
 
 
 def down(layout: Layout) -> None:
-    """Stop everything and take away every trace but the cached binaries; works on a crashed cluster too."""
+    """Stop everything and take away every trace but the cached binaries; works on a crashed cluster too.
+
+    Rules, links and groups have one name on a machine: they are touched only where they are this cluster's.
+    """
     ground.check_machine()
     with _alone(layout):
+        if not leftovers.are_ours(layout):
+            shutil.rmtree(layout.state, ignore_errors=True)
+            say("down (it was not up)")
+            return
         _stop_all(layout)
         leftovers.unmount(layout.state)
         network.flush_node()

@@ -6,7 +6,8 @@ import threading
 from pathlib import Path
 
 import pytest
-from cluster.embedded import leftovers
+from cluster.embedded import ground, leftovers, lifecycle, network
+from cluster.embedded.layout import Layout
 
 
 def churn(root: Path, stop: threading.Event) -> None:
@@ -40,3 +41,31 @@ def test_the_innermost_goes_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     (tmp_path / "ours" / "kubepods" / "pod").mkdir(parents=True)
     leftovers.remove_cgroups()
     assert not (tmp_path / "ours").exists()
+
+
+@pytest.mark.parametrize("owner", ["/elsewhere/state", ""], ids=["another cluster's", "nobody's"])
+def test_what_is_not_ours_is_left_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, owner: str) -> None:
+    """`down` of a cluster that never came up, beside a node that is somebody's."""
+    touched: list[str] = []
+    monkeypatch.setattr(leftovers, "OWNER_FILE", tmp_path / "owner")
+    monkeypatch.setattr(ground, "check_machine", lambda: None)
+    monkeypatch.setattr(lifecycle, "_stop_all", lambda _: touched.append("processes"))
+    for name in ("flush_node", "drop_links", "restore_sysctls"):
+        monkeypatch.setattr(network, name, lambda *_, name=name: touched.append(name))
+    for name in ("remove_cgroups", "remove_new", "unmount"):
+        monkeypatch.setattr(leftovers, name, lambda *_, name=name: touched.append(name))
+    layout = Layout(cache=tmp_path / "cache", state=tmp_path / "state")
+    layout.state.mkdir()
+    if owner:
+        leftovers.OWNER_FILE.write_text(f"{owner}\n")
+    lifecycle.down(layout)
+    assert touched == []
+    assert not layout.state.exists()
+    assert leftovers.owner() == owner
+
+    layout.state.mkdir()
+    leftovers.claim(layout)
+    lifecycle.down(layout)
+    assert touched[0] == "processes", "control: its own it takes away"
+    assert "flush_node" in touched
+    assert leftovers.owner() == ""
