@@ -138,12 +138,12 @@ def claim(layout: Layout) -> None:
 
 
 def owner() -> str:
-    """The state folder of the cluster that this machine's rules, links and groups belong to; empty where there is none."""
+    """The state folder of the cluster that this machine's rules, links and groups belong to, or empty."""
     return OWNER_FILE.read_text().strip() if OWNER_FILE.exists() else ""
 
 
 def are_ours(layout: Layout) -> bool:
-    """Whether what a node leaves on this machine is of this cluster: it says so, or nobody does and our mounts are there."""
+    """Whether what a node left here is of this cluster: the owner file says so, or nobody does and our mounts stand."""
     return owner() == str(layout.state) or (not owner() and bool(mounts_under(layout.state)))
 
 

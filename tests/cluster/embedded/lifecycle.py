@@ -18,7 +18,7 @@ from .shell import say
 COST = (
     "the embedded cluster: Kubernetes 1.37, etcd, containerd, kube-router and CoreDNS on this machine\n"
     "  first time: 7 to 12 minutes on 2 cores to build, 6 GB of disk (Go's caches) and 1 GB for binaries\n"
-    "  afterwards: about 15 seconds; running it takes about 1 GB of memory and half a core when idle"
+    "  afterwards: about 10 seconds; running it takes about 1 GB of memory and half a core when idle"
 )
 
 
