@@ -1,0 +1,43 @@
+"""`docs/inner-limits.md`: the bounds that one module keeps for itself, taken from its source."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+COMPONENTS: Final = ("operator", "executor", "gateway", "api", "fetcher")
+_BOUND: Final = re.compile(r"_?[A-Z][A-Z0-9_]*_MAX(_[A-Z0-9_]+)?")
+_HEAD: Final = """# Bounds that one module keeps for itself
+
+Generated from the sources; `make verify` compares. What is promised to people, or between pieces, has its line in
+[limits.md](limits.md). These are how a module keeps its own house: no other piece knows them, and none is configured.
+A line is the bound, its value as the source has it, and the module's own word about it, or what the module guards against.
+"""
+
+
+def inner_limits_md(root: Path) -> str:
+    """The whole page, from the sources below `root`."""
+    return _HEAD + "".join(_component(root, name) for name in COMPONENTS)
+
+
+def _component(root: Path, name: str) -> str:
+    rows = [row for path in sorted((root / name).rglob("*.py")) for row in _rows(root / name, path)]
+    table = "| module | bound | value | |\n|---|---|---|---|\n" + "\n".join(rows) + "\n"
+    return f"\n## {name.capitalize()}\n\n{table}" if rows else ""
+
+
+def _rows(folder: Path, path: Path) -> Iterator[str]:
+    source = path.read_text(encoding="utf-8")
+    tree = ast.parse(source)
+    about = (ast.get_docstring(tree) or "").split("\n\n")[0].replace("\n", " ")
+    for node in tree.body:
+        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and _BOUND.fullmatch(node.target.id):
+            value = ast.unparse(node.value) if node.value is not None else ""
+            word = source.splitlines()[(node.end_lineno or node.lineno) - 1].partition("#")[2].strip()
+            module = "/".join(path.relative_to(folder).parts[1:])
+            yield f"| `{module}` | `{node.target.id.lstrip('_')}` | `{value}` | {_cell(word or about)} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
