@@ -12,7 +12,7 @@ _HEAD: Final = """# Bounds that one module keeps for itself
 
 Generated from the sources; `make verify` compares. What is promised to people, or between pieces, has its line in
 [limits.md](limits.md). These are how a module keeps its own house: no other piece knows them, and none is configured.
-A line is the bound, its value as the source has it, and the module's own word about it, or what the module guards against.
+A line is the bound, its value as the source has it, and the module's own word about it, or else about itself.
 """
 
 
