@@ -9,7 +9,7 @@ from collections import Counter
 from typing import Any
 
 import pytest
-from guildhall_contracts.model_api import AssistantMessage, ModelRequest, ToolMessage
+from guildhall_contracts.model_api import AnyMessage, AssistantMessage, ModelRequest, ToolMessage, UserMessage
 from guildhall_executor.effects import CallModel, RunTool
 from guildhall_executor.inputs import Resumed
 from guildhall_executor.resume import rebuild
@@ -35,15 +35,28 @@ def sound(story: Story) -> None:
     opened = Counter(event.op for event in story.events if event.type in OPENS)
     ended = Counter(event.op for event in story.events if event.type in ENDS)
     assert opened == ended, "an operation was not ended, or twice"
-    for effect in story.effects:
-        if isinstance(effect, CallModel):
-            legal(effect)
+    requests = [ModelRequest.model_validate_json(e.body()).messages for e in story.effects if isinstance(e, CallModel)]
+    for messages in requests:
+        legal(messages)
+    interrupts_took_effect_once(story, requests)
     assert story.types.count("run.finished") == 1
 
 
-def legal(effect: CallModel) -> None:
+def interrupts_took_effect_once(story: Story, requests: list[list[AnyMessage]]) -> None:
+    """However often a mailbox is read: each is taken once, and what it says stands once in what a model is shown."""
+    received = [event for event in story.events if event.type == "interrupt.received"]
+    assert len(received) == len({event.intervention for event in received})
+    answered = {event.op: event.outcome for event in story.events if event.type == "interrupt.answered"}
+    shown = [" ".join(block.text for m in messages if isinstance(m, UserMessage) for block in m.content) + " "
+             for messages in requests]  # fmt: skip
+    for event in received:
+        times = {text.count(f"{event.message} ") + text.count(f"{event.message}\n") for text in shown}
+        assert times <= {0, 1}, event.message
+        assert 1 in times or answered[event.op] != "success", event.message
+
+
+def legal(messages: list[AnyMessage]) -> None:
     """Every call is followed by its result, in order, before anything else is said."""
-    messages = ModelRequest.model_validate_json(effect.body()).messages
     owed: list[str] = []
     for message in messages:
         if isinstance(message, ToolMessage):
