@@ -42,6 +42,7 @@ func prepareCommand(arguments []string) int {
 		if err != nil {
 			return tell(prepare.Message{Outcome: prepare.Internal, Message: err.Error()}, *report)
 		}
+		config = config.WithNode(os.Getenv("GUILDHALL_NODE_IP"))
 		plan.Gate = &config
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -62,7 +63,7 @@ func gateCommand(arguments []string) int {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	return tell(prepare.GateOnly(ctx, config), *report)
+	return tell(prepare.GateOnly(ctx, config.WithNode(os.Getenv("GUILDHALL_NODE_IP"))), *report)
 }
 
 func injectCommand(arguments []string) int {

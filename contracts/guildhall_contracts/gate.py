@@ -28,7 +28,11 @@ class Target(Record):
 
 
 class GateConfig(Record):
-    """Environment variable `GUILDHALL_GATE` of `prepare`: what must not answer, and who must."""
+    """Environment variable `GUILDHALL_GATE` of `prepare`: what must not answer, and who must.
+
+    With `own_node_port`, the pod's own node is tried there as the reported target `own-node`. Its address, which nobody
+    knows before the pod has a node, is in `GUILDHALL_NODE_IP`.
+    """
 
     targets: list[Target] = Field(min_length=1, max_length=limits.GATE_TARGETS_MAX_COUNT)
     gateway_host: Host
@@ -36,6 +40,7 @@ class GateConfig(Record):
     consecutive_denials: int = Field(limits.GATE_CONSECUTIVE_DENIALS_COUNT, ge=1, le=20)
     attempt_timeout_milliseconds: int = Field(1_000, ge=50, le=10_000)
     timeout_seconds: int = Field(limits.GATE_TIMEOUT_SECONDS, ge=1, le=600)
+    own_node_port: Port | None = None
     enforce: bool = True
 
 

@@ -8,7 +8,7 @@ import logging
 import os
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
 from guildhall_contracts.gate import Target
@@ -19,33 +19,64 @@ from guildhall_operator.observe import Surroundings
 
 INTERVAL_SECONDS: Final = 5.0
 CONNECT_SECONDS: Final = 2.0
+API_SERVER_NAME: Final = "kubernetes.default.svc"
 
 logger = logging.getLogger(__name__)
 
 
-def api_server_target(config: Config) -> Target | None:
-    """Where a run pod would look for the API server."""
+def api_server_targets(config: Config, found: Sequence[str] = ()) -> tuple[Target, ...]:
+    """Where a run pod would look for the API server; `found` are addresses of its Service."""
     if config.api_server is not None:
-        return config.api_server
+        return (config.api_server,)
     host = os.environ.get("KUBERNETES_SERVICE_HOST")
     port = os.environ.get("KUBERNETES_SERVICE_PORT", "443")
-    return Target(name="api-server", host=host, port=int(port)) if host and port.isdigit() else None
+    if not host or not port.isdigit():
+        return ()
+    return _targets("api-server", one_of_each_family((host, *found)), int(port))
 
 
-def gate_targets(config: Config, gateway_ip: str) -> tuple[Target, ...]:
-    """What must never answer a run pod: the canary, the API server, and what the chart lists."""
-    canary = Target(name="canary", host=gateway_ip, port=config.gateway.canary_port)
-    server = api_server_target(config)
-    return (canary, *([server] if server else []), *config.isolation.targets)
+def gate_targets(config: Config, gateway: Sequence[str], server: Sequence[str] = ()) -> tuple[Target, ...]:
+    """What must never answer a run pod: canary and API server, by each family they have, and what the chart lists."""
+    canaries = _targets("canary", gateway, config.gateway.canary_port)
+    return (*canaries, *api_server_targets(config, server), *config.isolation.targets)
 
 
-async def resolve(config: Config) -> str:
-    """The gateway's ClusterIP. Raises OSError."""
-    if config.gateway.cluster_ip is not None:
-        return config.gateway.cluster_ip
+def _targets(name: str, hosts: Sequence[str], port: int) -> tuple[Target, ...]:
+    """One target an address; the second, of the other family, is named after it."""
+    names = (name, *(f"{name}-{'ipv6' if ':' in host else 'ipv4'}" for host in hosts[1:]))
+    return tuple(Target(name=said, host=host, port=port) for said, host in zip(names, hosts, strict=True))
+
+
+def one_of_each_family(hosts: Iterable[str]) -> tuple[str, ...]:
+    """The first IPv4 and the first IPv6 address, in this order; what is no address counts as IPv4."""
+    first: dict[bool, str] = {}
+    for host in hosts:
+        first.setdefault(":" in host, host)
+    return tuple(first[family] for family in (False, True) if family in first)
+
+
+async def addresses(name: str, port: int) -> tuple[str, ...]:
+    """The addresses of a Service, one of each family this pod has itself. Raises OSError."""
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(config.gateway.service, config.gateway.port, type=socket.SOCK_STREAM)
-    return str(found[0][4][0])
+    found = await loop.getaddrinfo(name, port, type=socket.SOCK_STREAM, flags=socket.AI_ADDRCONFIG)
+    return one_of_each_family(str(item[4][0]) for item in found)
+
+
+async def resolve(config: Config) -> tuple[str, ...]:
+    """The gateway's ClusterIPs, one of each family. Raises OSError."""
+    if config.gateway.cluster_ip is not None:
+        return (config.gateway.cluster_ip,)
+    return await addresses(config.gateway.service, config.gateway.port)
+
+
+async def resolve_server(config: Config, known: tuple[str, ...]) -> tuple[str, ...]:
+    """The API server's ClusterIPs, one of each family; `known` while its name says nothing or need not be asked."""
+    if config.api_server is not None or "KUBERNETES_SERVICE_HOST" not in os.environ:
+        return known
+    try:
+        return await addresses(API_SERVER_NAME, 443)
+    except OSError:
+        return known
 
 
 async def answers(host: str, port: int) -> str:
@@ -63,16 +94,17 @@ async def answers(host: str, port: int) -> str:
 
 
 async def look(config: Config, around: Surroundings, clock: Callable[[], float] = time.monotonic) -> None:
-    """One proof, written into `around`."""
+    """One proof, written into `around`: the canary has answered when it did by every family it has."""
     try:
-        host = await resolve(config)
+        hosts = await resolve(config)
     except OSError as error:
         around.canary_problem = f"'{config.gateway.service}' does not resolve: {error}"
         return
-    if host != around.gateway_ip:
-        around.gateway_ip = host
-        around.targets = gate_targets(config, host)
-    problem = await answers(host, config.gateway.canary_port)
+    around.server_ips = await resolve_server(config, around.server_ips)
+    around.gateway_ip = hosts[0]
+    around.targets = gate_targets(config, hosts, around.server_ips)
+    problems = await asyncio.gather(*(answers(host, config.gateway.canary_port) for host in hosts))
+    problem = "; ".join(filter(None, problems))
     if problem and problem != around.canary_problem:
         logger.warning("the canary does not answer: %s", problem)
     around.canary_problem = problem

@@ -13,6 +13,9 @@ from guildhall_contracts.run import Quantity
 from pydantic import Field, ValidationError
 
 DEFAULT_PATH: Final = "/etc/guildhall/config.json"
+OWN_TARGETS_COUNT: Final = (
+    5  # the gate tries these unasked: canary and API server of two families, and the pod's own node
+)
 
 
 class ConfigError(Exception):
@@ -42,7 +45,8 @@ class Isolation(Record):
     """What the gate tries. `require: false` lets Runs start on a cluster that does not enforce policies."""
 
     require: bool = True
-    targets: list[Target] = Field(default_factory=list, max_length=limits.GATE_TARGETS_MAX_COUNT - 2)
+    targets: list[Target] = Field(default_factory=list, max_length=limits.GATE_TARGETS_MAX_COUNT - OWN_TARGETS_COUNT)
+    own_node_port: Port | None = None
     consecutive_denials: int = Field(limits.GATE_CONSECUTIVE_DENIALS_COUNT, ge=1, le=20)
     timeout_seconds: int = Field(limits.GATE_TIMEOUT_SECONDS, ge=1, le=600)
     recheck_seconds: int = Field(limits.GATE_RECHECK_SECONDS, ge=1, le=600)

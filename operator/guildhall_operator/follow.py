@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from guildhall_contracts.gate import PrepareMessage
+from guildhall_contracts.gate import PrepareMessage, TargetEvidence
 from guildhall_contracts.limits import WORKSHOP_RESTARTS_MAX_COUNT
 from guildhall_contracts.snapshot import FETCH_LABEL
 
@@ -85,8 +85,15 @@ def _workspace_text(message: PrepareMessage, source: Json) -> str:
 
 
 def _proof_text(message: PrepareMessage) -> str:
-    refused = [f"{item.name} {item.last} x{item.denied_in_a_row}" for item in message.targets]
-    return "denied: " + ", ".join(refused) if refused else "no target was tried"
+    denied = [f"{item.name} {item.last} x{item.denied_in_a_row}" for item in message.targets if item.required]
+    shown = [f"{item.name} {_seen(item)}" for item in message.targets if not item.required]
+    parts = (("denied: ", denied), ("reported: ", shown))
+    return "; ".join(word + ", ".join(found) for word, found in parts if found) or "no target was tried"
+
+
+def _seen(item: TargetEvidence) -> str:
+    """What a target did that is only reported. One that said nothing while the others were tried is not waited for."""
+    return item.last if item.attempts else "said nothing"
 
 
 def _proven(decision: Decision, pod: PodRecord) -> None:

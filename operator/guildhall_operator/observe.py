@@ -15,6 +15,7 @@ class Surroundings:
     """What is known outside the run namespaces; `canary.py` keeps it fresh. Times are monotonic seconds."""
 
     gateway_ip: str | None = None
+    server_ips: tuple[str, ...] = ()
     targets: tuple[Target, ...] = ()
     canary_at: float | None = None
     canary_problem: str = ""

@@ -2,91 +2,40 @@
 
 import json
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
 import pytest
 import yaml
-from guildhall_contracts.gate import Target
-from guildhall_contracts.run import RunSpec
-from guildhall_operator.config import Config
-from guildhall_operator.manifests import job as builder
 from guildhall_operator.manifests.reprint import reprint_job
 from guildhall_operator.run_view import run_view
-from support.chart import config_of, render
-from support.fence import JOB_CONTROLLER, Fence, denied, pod_of_job
+from support.fence import JOB_CONTROLLER, Fence, denied
 from support.injection import FOLDER
+from support.plain_objects import POWERS, claim, config_map, plain_job, plain_pod
+from support.run_jobs import (
+    Change,
+    MakePod,
+    built_job,
+    executor,
+    mounts,
+    operator_config,
+    prepare,
+    run_pod,
+    stored,
+    workshop,
+)
 
+__all__ = ["run_pod", "stored"]
 pytestmark = pytest.mark.cluster
 
 COLLECTOR = "system:serviceaccount:kube-system:generic-garbage-collector"
 CORPUS = FOLDER / "pod-security"
-Change = Callable[[dict[str, Any]], object]
-MakePod = Callable[[str], dict[str, Any]]
-
-
-@cache
-def operator_config(rules: Fence) -> Config:
-    """The operator's configuration exactly as the chart writes it."""
-    values = {"runNamespaces": [rules.runs], "allowed": {"runtimeClasses": ["sandboxed"], "priorities": ["low"]}}
-    return Config.model_validate(config_of(render(values, namespace=rules.control), "operator"))
-
-
-def built_job(rules: Fence, stored: dict[str, Any]) -> dict[str, Any]:
-    """The Job the operator builds for a stored Run."""
-    canary = Target(name="canary", host="192.0.2.10", port=8444)
-    attempt = builder.Try(number=1, seconds=600, gateway_ip="192.0.2.10", targets=[canary])
-    spec = RunSpec.model_validate(stored["spec"])
-    return builder.job(run_view(stored), spec, operator_config(rules), attempt)
-
-
-@pytest.fixture(scope="module")
-def stored(rules: Fence) -> dict[str, Any]:
-    return rules.run()
-
-
-@pytest.fixture(scope="module")
-def run_pod(rules: Fence, stored: dict[str, Any]) -> MakePod:
-    """Makes a pod as the Job controller does; nobody schedules it, and its Job (suspended) keeps it from collection."""
-    job = built_job(rules, stored)
-    job["spec"]["suspend"] = True
-    done = rules.create(job, user=rules.account("operator"))
-    assert done.returncode == 0, f"control: {done.stderr}"
-    uid = json.loads(done.stdout)["metadata"]["uid"]
-
-    def make(name: str) -> dict[str, Any]:
-        pod = pod_of_job(job, name, uid)
-        made = rules.create(pod, user=JOB_CONTROLLER)
-        assert made.returncode == 0, f"control: {made.stderr}"
-        return pod
-
-    return make
-
-
-ROOT_RIGHTS = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
-POWERS = {"apiGroups": ["", "batch", "apps", "networking.k8s.io"], "resources": ["*"],
-          "verbs": ["create", "get", "list", "update", "patch", "delete", "deletecollection"]}  # fmt: skip
-
-
-def _plain_pod(name: str, **labels: str) -> dict[str, Any]:
-    container = {"name": "c", "image": "guildhall.dev/cluster-busybox:1", "securityContext": {
-        "allowPrivilegeEscalation": False, "runAsNonRoot": True, "runAsUser": 10002,
-        "capabilities": {"drop": ["ALL"]}, "seccompProfile": {"type": "RuntimeDefault"}}}  # fmt: skip
-    spec = {"containers": [container], "restartPolicy": "Never", "schedulerName": "nobody"}
-    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": labels}, "spec": spec}
-
-
-def _plain_job(name: str) -> dict[str, Any]:
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": _plain_pod("x")["spec"]}
-    return {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": name},
-            "spec": {"suspend": True, "template": template}}  # fmt: skip
 
 
 def test_nobody_makes_a_pod_that_looks_like_a_runs(rules: Fence) -> None:
     editor = rules.user(POWERS)
-    assert rules.create(_plain_pod("plain"), user=editor).returncode == 0, "control"
-    labelled = _plain_pod("fake", **{"guildhall.dev/run": "u"})
-    borrowed = _plain_pod("borrowed")
+    assert rules.create(plain_pod("plain"), user=editor).returncode == 0, "control"
+    labelled = plain_pod("fake", **{"guildhall.dev/run": "u"})
+    borrowed = plain_pod("borrowed")
     borrowed["spec"]["serviceAccountName"] = "guildhall-run"
     for pod in (labelled, borrowed):
         for user in (editor, None, rules.account("operator"), JOB_CONTROLLER):
@@ -125,7 +74,7 @@ def test_nobody_gives_the_pod_of_a_waiting_job_to_another_run(rules: Fence) -> N
 def test_nobody_lays_a_job_ready_under_a_runs_label(rules: Fence, stored: dict[str, Any]) -> None:
     """With a template of its own, which has none of the labels: the operator would wait for it as for one it made."""
     editor, truly = rules.user(POWERS), built_job(rules, stored)["metadata"]
-    job = _plain_job("laid-ready")
+    job = plain_job("laid-ready")
     job["metadata"]["ownerReferences"] = truly["ownerReferences"]
     assert rules.create(job, user=editor).returncode == 0, "control: the right is there, an owner alone is not ours"
     job["metadata"] |= {"name": f"{truly['name'].rsplit('-', 1)[0]}-p1", "labels": truly["labels"]}
@@ -168,7 +117,7 @@ def test_a_runs_own_job_is_suspended_by_its_queue(rules: Fence) -> None:
 
 def test_no_waiting_job_becomes_a_runs(rules: Fence) -> None:
     editor = rules.user(POWERS)
-    assert rules.create(_plain_job("waiting"), user=editor).returncode == 0, "control"
+    assert rules.create(plain_job("waiting"), user=editor).returncode == 0, "control"
     for key in ("guildhall.dev/run", "guildhall.dev/fetch"):
         late = rules.patch("job", "waiting", {"spec": {"template": {"metadata": {"labels": {key: "u"}}}}}, user=editor)
         assert denied(late, "belongs to one Run"), key
@@ -176,7 +125,7 @@ def test_no_waiting_job_becomes_a_runs(rules: Fence) -> None:
 
 def test_a_cron_job_or_deployment_is_no_way_around(rules: Fence) -> None:
     """Their pods are made by other controllers, which the label refuses."""
-    pod = _plain_pod("replica", **{"guildhall.dev/run": "u"})
+    pod = plain_pod("replica", **{"guildhall.dev/run": "u"})
     pod["metadata"]["ownerReferences"] = [
         {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
     ]
@@ -189,7 +138,7 @@ def test_a_cron_job_or_deployment_is_no_way_around(rules: Fence) -> None:
 def test_the_label_is_not_put_on_taken_off_or_changed(rules: Fence, run_pod: MakePod) -> None:
     editor = rules.user(POWERS)
     run_pod("pod-label")
-    rules.create(_plain_pod("bare"))
+    rules.create(plain_pod("bare"))
     note: dict[str, Any] = {"metadata": {"annotations": {"other": "x"}}}
     assert rules.patch("pod", "pod-label", note, user=editor).returncode == 0, "control: the right is there"
     for value in (None, "another"):
@@ -208,7 +157,7 @@ def test_no_label_of_a_run_pod_changes_since_a_policy_could_select_it(
 ) -> None:
     editor, name = rules.user(POWERS), f"pod-labels-{label.replace('/', '-')}"
     run_pod(name)
-    rules.create(_plain_pod(f"plain-{name}"))
+    rules.create(plain_pod(f"plain-{name}"))
     patch: dict[str, Any] = {"metadata": {"labels": {label: "web"}}}
     assert rules.patch("pod", f"plain-{name}", patch, user=editor).returncode == 0, "control: the right is there"
     for user in (editor, None, rules.account("operator")):
@@ -222,7 +171,7 @@ def test_no_image_of_a_run_pod_changes(rules: Fence, run_pod: MakePod, where: st
     """The kubelet would restart the container with it, beside the token and the journal."""
     editor, name = rules.user(POWERS), f"pod-image-{where.lower()}"
     run_pod(name)
-    rules.create(_plain_pod(f"plain-{where.lower()}"))
+    rules.create(plain_pod(f"plain-{where.lower()}"))
     mine = [{"op": "replace", "path": "/spec/containers/0/image", "value": "guildhall.dev/mine:1"}]
     assert rules.patch("pod", f"plain-{where.lower()}", mine, user=editor).returncode == 0, (
         "control: the right is there"
@@ -236,16 +185,7 @@ def test_no_image_of_a_run_pod_changes(rules: Fence, run_pod: MakePod, where: st
     assert [c["image"] for c in after[where]] == [c["image"] for c in before[where]]
 
 
-def _config_map(name: str, **metadata: Any) -> dict[str, Any]:
-    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}, "data": {"a": "b"}}
-
-
-def _claim(name: str, **metadata: Any) -> dict[str, Any]:
-    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}
-    return {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name, **metadata}, "spec": spec}
-
-
-@pytest.mark.parametrize("make", [_config_map, _claim])
+@pytest.mark.parametrize("make", [config_map, claim])
 def test_nobody_lays_ready_what_the_operator_would_take_for_its_own(
     rules: Fence, stored: dict[str, Any], make: Callable[..., dict[str, Any]]
 ) -> None:
@@ -253,27 +193,28 @@ def test_nobody_lays_ready_what_the_operator_would_take_for_its_own(
     meta = built_job(rules, stored)["metadata"]
     ours = {"labels": meta["labels"], "ownerReferences": meta["ownerReferences"]}
     kind = make("x")["kind"].lower()
+    own = f"laid-{meta['ownerReferences'][0]['uid']}-{'snapshot' if kind == 'configmap' else 'journal'}"
     assert rules.create(make("users-own"), user=editor).returncode == 0, "control: the right is there"
     for user in (editor, None, rules.account("api"), rules.account("gateway")):
         assert rules.create(make("laid-ready", **ours), user=user, dry=True).returncode != 0, user
     assert denied(rules.create(make("laid-ready", **ours), user=editor), "guildhall.dev/run")
-    assert rules.create(make("of-the-run", **ours), user=operator).returncode == 0, "control: the operator makes it"
+    assert rules.create(make(own, **ours), user=operator).returncode == 0, "control: the operator makes it"
     label: dict[str, Any] = {"metadata": {"labels": {"guildhall.dev/run": "u"}}}
     note: dict[str, Any] = {"metadata": {"annotations": {"a": "b"}}}
-    for name in ("users-own", "of-the-run"):
+    for name in ("users-own", own):
         assert rules.patch(kind, name, note, user=editor).returncode == 0, "control"
         assert denied(rules.patch(kind, name, label, user=editor), "guildhall.dev/run"), name
     owner = [{**meta["ownerReferences"][0], "uid": "another"}]
-    assert denied(rules.patch(kind, "of-the-run", {"metadata": {"ownerReferences": owner}}, user=editor), "that Run's")
+    assert denied(rules.patch(kind, own, {"metadata": {"ownerReferences": owner}}, user=editor), "that Run's")
     rules.grant(COLLECTOR, POWERS)
-    gone = rules.patch(kind, "of-the-run", {"metadata": {"ownerReferences": []}}, user=COLLECTOR, dry=True)
+    gone = rules.patch(kind, own, {"metadata": {"ownerReferences": []}}, user=COLLECTOR, dry=True)
     assert gone.returncode == 0, f"--cascade=orphan has its way: {gone.stderr}"
 
 
 def test_no_ephemeral_container_in_a_run_pod(rules: Fence, run_pod: MakePod) -> None:
     run_pod("pod-debug")
-    rules.create(_plain_pod("plain-debug"))
-    guest = _plain_pod("x")["spec"]["containers"][0] | {"name": "guest"}
+    rules.create(plain_pod("plain-debug"))
+    guest = plain_pod("x")["spec"]["containers"][0] | {"name": "guest"}
     patch = json.dumps({"spec": {"ephemeralContainers": [guest]}})
     words = ["--subresource=ephemeralcontainers", "--type=strategic", "-p", patch]
     assert rules.attempt("patch", "pod", "plain-debug", *words).returncode == 0, "control"
@@ -293,21 +234,6 @@ def test_the_fence_stays_where_it_is(rules: Fence) -> None:
     )
     assert rules.get("networkpolicy", "guildhall-run")["spec"]["egress"] != [{}]
     assert rules.patch("networkpolicy", "guildhall-run", {"metadata": {"labels": {"a": "b"}}}).returncode == 0, "admin"
-
-
-def _container(index: int) -> Callable[[dict[str, Any]], dict[str, Any]]:
-    def find(pod: dict[str, Any]) -> dict[str, Any]:
-        found: dict[str, Any] = (pod["initContainers"] + pod["containers"])[index]
-        return found
-
-    return find
-
-
-prepare, workshop, executor = _container(0), _container(1), _container(2)
-
-
-def _mounts(container: dict[str, Any], name: str) -> Any:
-    return container["volumeMounts"].append({"name": name, "mountPath": f"/x-{name}"})
 
 
 WIDER: dict[str, Change] = {
@@ -340,10 +266,10 @@ WIDER: dict[str, Change] = {
     "nfs": lambda pod: pod["volumes"].append({"name": "s", "nfs": {"server": "x", "path": "/"}}),
     "ephemeral": lambda pod: pod["volumes"].append({"name": "s", "ephemeral": {"volumeClaimTemplate": {
         "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}}}),
-    "workshop sees the token": lambda pod: _mounts(workshop(pod), "token"),
-    "prepare sees the token": lambda pod: _mounts(prepare(pod), "token"),
-    "workshop sees the journal": lambda pod: _mounts(workshop(pod), "journal"),
-    "executor sees the workspace": lambda pod: _mounts(executor(pod), "workspace"),
+    "workshop sees the token": lambda pod: mounts(workshop(pod), "token"),
+    "prepare sees the token": lambda pod: mounts(prepare(pod), "token"),
+    "workshop sees the journal": lambda pod: mounts(workshop(pod), "journal"),
+    "executor sees the workspace": lambda pod: mounts(executor(pod), "workspace"),
     "executor of another image": lambda pod: executor(pod).update(image="guildhall.dev/mine:1"),
     "prepare of another image": lambda pod: prepare(pod).update(image="guildhall.dev/mine:1"),
     "a fourth container": lambda pod: pod["containers"].append({**executor(pod), "name": "extra"}),
@@ -363,7 +289,17 @@ WIDER: dict[str, Change] = {
         {"name": "K", "valueFrom": {"secretKeyRef": {"name": "x", "key": "k"}}}
     ),
     "host port": lambda pod: workshop(pod).update(ports=[{"containerPort": 80, "hostPort": 80}]),
+    "a port": lambda pod: executor(pod).update(ports=[{"containerPort": 80}]),
     "no limits": lambda pod: workshop(pod).pop("resources"),
+    "a resolver": lambda pod: pod.update(dnsConfig={"nameservers": ["198.51.100.1"]}),
+    "more names": lambda pod: pod["hostAliases"].append({"ip": "192.0.2.11", "hostnames": ["elsewhere"]}),
+    "another name": lambda pod: pod["hostAliases"][0].update(hostnames=["elsewhere"]),
+    "labels of a node": lambda pod: pod.update(nodeSelector={"a": "b"}),
+    "affinity": lambda pod: pod.update(affinity={"nodeAffinity": {}}),
+    "tolerations": lambda pod: pod.update(tolerations=[{"operator": "Exists"}]),
+    "the executor's group": lambda pod: pod["securityContext"].update(supplementalGroups=[10_003, 10_001]),
+    "groups of the image": lambda pod: pod["securityContext"].update(supplementalGroupsPolicy="Merge"),
+    "volumes of the executor's group": lambda pod: pod["securityContext"].update(fsGroup=10_001),
 }  # fmt: skip
 
 
@@ -453,41 +389,13 @@ def test_the_operators_account_makes_no_other_job(rules: Fence, stored: dict[str
     assert denied(rules.create(job, user=rules.account("operator"), dry=True), "operator-jobs")
 
 
-def test_the_operator_touches_only_what_belongs_to_runs(rules: Fence, stored: dict[str, Any]) -> None:
-    operator = rules.account("operator")
-    owner = built_job(rules, stored)["metadata"]["ownerReferences"]
-    mine = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-a-run", "ownerReferences": owner}}
-    theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "of-nobody"}}
-    done = rules.create(mine, user=operator)
-    assert done.returncode == 0, f"control: {done.stderr}"
-    assert denied(rules.create(theirs, user=operator), "belongs to a Run")
-    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "users-claim"},
-             "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Mi"}}}}  # fmt: skip
-    assert rules.create(claim).returncode == 0
-    assert denied(rules.attempt("delete", "pvc", "users-claim", user=operator), "belongs to a Run")
-    rules.create(_plain_pod("users-pod"))
-    patch = {"spec": {"activeDeadlineSeconds": 1}}
-    assert denied(rules.patch("pod", "users-pod", patch, user=operator), "pods of Runs only")
-    assert denied(rules.attempt("delete", "run", stored["metadata"]["name"], user=operator), "have ended")
-
-
-def test_of_a_run_pod_the_operator_lowers_the_deadline_only(rules: Fence, run_pod: MakePod) -> None:
-    operator = rules.account("operator")
-    run_pod("pod-deadline")
-    image = [{"op": "replace", "path": "/spec/containers/0/image", "value": "guildhall.dev/mine:1"}]
-    refused = rules.patch("pod", "pod-deadline", image, user=operator)
-    assert denied(refused, "lower the deadline") or denied(refused, "images of a pod of a Run"), refused.stderr
-    done = rules.patch("pod", "pod-deadline", {"spec": {"activeDeadlineSeconds": 1}}, user=operator)
-    assert done.returncode == 0, done.stderr
-
-
 def test_no_shell_in_a_run_pod(rules: Fence, stored: dict[str, Any]) -> None:
     """The policy knows a run pod by its name, which is the Job's and five letters more."""
     shell = {"apiGroups": [""], "resources": ["pods", "pods/exec", "pods/attach", "pods/portforward", "pods/proxy"]}
     editor = rules.user({**shell, "verbs": ["get", "create"]})
     like_a_runs = f"{built_job(rules, stored)['metadata']['name']}-x7k2p"
     for name in (like_a_runs, "plain-shell"):
-        pod = _plain_pod(name)
+        pod = plain_pod(name)
         pod["spec"].pop("schedulerName")
         pod["spec"]["containers"][0] |= {"command": ["sleep", "60"], "imagePullPolicy": "Never"}
         pod["spec"]["terminationGracePeriodSeconds"] = 0

@@ -96,9 +96,25 @@ validations:
   message: {{ printf "runtimeClassName is not one this cluster allows (%s); leave it out or ask the platform team" (.root.Values.allowed.runtimeClasses | join ", " | default "none") | toJson }}
 - expression: '!has({{ .spec }}.priority) || {{ .spec }}.priority in {{ .root.Values.allowed.priorities | toJson }}'
   message: {{ printf "priority is not one this cluster allows (%s); leave it out or ask the platform team" (.root.Values.allowed.priorities | join ", " | default "none") | toJson }}
+- expression: >-
+    [{{ .spec }}.?workspace.?claim.?name.orValue(""), {{ .spec }}.?workspace.?template.?claim.orValue("")]
+    .all(name, !name.matches({{ include "guildhall.recordName" . | quote }}))
+  message: a workspace is never the journal or the baseline of a Run, nor a copy of one; name a claim of your own
 {{- $spec := .spec }}
 {{- with .root.Values.allowed.imagePrefixes }}
 - expression: '!has({{ $spec }}.image) || {{ . | toJson }}.exists(prefix, {{ $spec }}.image.startsWith(prefix))'
   message: {{ printf "image does not begin with one of %s; use one of those or ask the platform team" (join ", " .) | toJson }}
 {{- end }}
+{{- end }}
+
+{{- /* RE2, in a CEL string: the names of what records a Run, which no Run is given as its source. */}}
+{{- define "guildhall.recordName" -}}
+-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}-(journal|baseline|snapshot)$
+{{- end }}
+
+{{- /* RE2: the gate's configuration as the operator writes it, with what this release's values leave no choice about. */}}
+{{- define "guildhall.gate" -}}
+{{- $target := `\{"name":"[a-z0-9-]+","host":"[A-Za-z0-9.:-]+","port":[0-9]+,"required":(true|false)\}` -}}
+{{- $enforce := .Values.isolation.require | ternary "true" "(true|false)" -}}
+^\{"targets":\[{{ $target }}(,{{ $target }})*\],"gatewayHost":"[A-Za-z0-9.:-]+","gatewayPort":[0-9]+,"consecutiveDenials":{{ .Values.isolation.consecutiveDenials | int }},"attemptTimeoutMilliseconds":1000,"timeoutSeconds":{{ .Values.isolation.timeoutSeconds | int }},{{ with .Values.isolation.ownNodePort }}"ownNodePort":{{ . | int }},{{ end }}"enforce":{{ $enforce }}\}$
 {{- end }}

@@ -4,6 +4,7 @@ Guards the border between trusted and untrusted code: uids, mounts and privilege
 """
 
 import json
+from collections.abc import Iterator
 from typing import Any, Final
 
 from guildhall_contracts import snapshot as pod
@@ -19,6 +20,7 @@ SOCKET_FOLDER: Final = pod.SOCKET_PATH.rpartition("/")[0]
 TOKEN_FOLDER: Final = pod.TOKEN_PATH.rpartition("/")[0]
 CA_FOLDER: Final = pod.CA_PATH.rpartition("/")[0]
 WORKSHOP_BINARY: Final = "guildhall-workshop"
+NODE_IP: Final = "GUILDHALL_NODE_IP"
 CPU_REQUEST: Final = "100m"
 TRUSTED_EPHEMERAL_STORAGE: Final = "1Gi"
 
@@ -90,6 +92,7 @@ def gate_config(config: Config, targets: list[Target], gateway_ip: str) -> GateC
         gateway_port=config.gateway.port,
         consecutive_denials=config.isolation.consecutive_denials,
         timeout_seconds=config.isolation.timeout_seconds,
+        own_node_port=config.isolation.own_node_port,
         enforce=config.isolation.require,
     )
 
@@ -130,10 +133,17 @@ def prepare(spec: RunSpec, config: Config, gate: GateConfig, *, resume: bool = F
     return {
         **base("prepare", config.images.workshop, config, pod.WORKSHOP_UID),
         "command": command,
-        "env": [{"name": "GUILDHALL_GATE", "value": gate.model_dump_json(by_alias=True, exclude_none=True)}],
+        "env": [*_gate_environment(gate)],
         "resources": resources_of("1", PREPARE_MEMORY, TRUSTED_EPHEMERAL_STORAGE),
         "volumeMounts": mounts,
     }
+
+
+def _gate_environment(gate: GateConfig) -> Iterator[dict[str, Any]]:
+    """What the gate is told; where the pod's node is, only the kubelet can say."""
+    yield {"name": "GUILDHALL_GATE", "value": gate.model_dump_json(by_alias=True, exclude_none=True)}
+    if gate.own_node_port is not None:
+        yield {"name": NODE_IP, "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "status.hostIP"}}}
 
 
 def workshop(spec: RunSpec, config: Config, *, own_group: bool = True) -> dict[str, Any]:

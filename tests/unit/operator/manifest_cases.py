@@ -67,7 +67,10 @@ def config(case: str) -> Config:
         priorities=["low"],
         hostUsers=False,
         storage={"class": "slow", "journalSize": "64Mi"},
-        isolation={"targets": [{"name": "metadata", "host": "192.0.2.9", "port": 80, "required": False}]},
+        isolation={
+            "targets": [{"name": "metadata", "host": "192.0.2.9", "port": 80, "required": False}],
+            "ownNodePort": 10250,
+        },
     )
 
 

@@ -5,7 +5,9 @@ package gate
 import (
 	"encoding/json"
 	"fmt"
+	"net"
 	"regexp"
+	"slices"
 	"time"
 
 	"guildhall.dev/workshop/internal/limit"
@@ -27,6 +29,7 @@ type Config struct {
 	ConsecutiveDenials         int      `json:"consecutiveDenials"`
 	AttemptTimeoutMilliseconds int      `json:"attemptTimeoutMilliseconds"`
 	TimeoutSeconds             int      `json:"timeoutSeconds"`
+	OwnNodePort                int      `json:"ownNodePort"`
 	Enforce                    bool     `json:"enforce"`
 }
 
@@ -34,6 +37,16 @@ var (
 	targetName = regexp.MustCompile(`^[a-z0-9-]{1,40}$`)
 	hostName   = regexp.MustCompile(`^[A-Za-z0-9.:-]{1,253}$`)
 )
+
+// WithNode adds the pod's own node, whose address only the kubelet can say. It is shown, not required to be silent:
+// Kubernetes exempts it from NetworkPolicies.
+func (c Config) WithNode(address string) Config {
+	if c.OwnNodePort == 0 || net.ParseIP(address) == nil || len(c.Targets) >= limit.GateTargetsMaxCount {
+		return c
+	}
+	c.Targets = append(slices.Clone(c.Targets), Target{Name: "own-node", Host: address, Port: c.OwnNodePort})
+	return c
+}
 
 // UnmarshalJSON makes a target required unless it says otherwise.
 func (t *Target) UnmarshalJSON(raw []byte) error {
@@ -68,6 +81,7 @@ func (c *Config) check() error {
 		{"consecutiveDenials", c.ConsecutiveDenials, 1, 20},
 		{"attemptTimeoutMilliseconds", c.AttemptTimeoutMilliseconds, 50, 10_000},
 		{"timeoutSeconds", c.TimeoutSeconds, 1, 600},
+		{"ownNodePort", c.OwnNodePort, 0, 65_535},
 	} {
 		if bound.value < bound.low || bound.value > bound.high {
 			return fmt.Errorf("GUILDHALL_GATE: %s is %d; it must lie in %d..%d", bound.name, bound.value, bound.low, bound.high)
@@ -112,7 +126,7 @@ func (e Evidence) next(seen string) Evidence {
 	return e
 }
 
-// settled says that no further attempt is needed. A reported target is shown, not waited for.
+// settled says that no further attempt is needed.
 func (e Evidence) settled(denials int) bool {
 	return e.DeniedInRow >= denials || !e.Required && e.Attempts >= denials
 }

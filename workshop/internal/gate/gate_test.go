@@ -6,6 +6,7 @@ import (
 	"net"
 	"strings"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -48,6 +49,10 @@ func server(t *testing.T, speak bool) (port int, accepted *atomic.Int64, stop fu
 	if err != nil {
 		t.Fatal(err)
 	}
+	return serve(t, listener, speak)
+}
+
+func serve(t *testing.T, listener net.Listener, speak bool) (port int, accepted *atomic.Int64, stop func()) {
 	accepted = &atomic.Int64{}
 	go func() {
 		for {
@@ -105,6 +110,111 @@ func TestGatePassesOnlyWhenDeniedAndTheGatewayAnswers(t *testing.T) {
 	}
 	if got := Run(context.Background(), configFor(dead, canary(dead))); got.Outcome != GatewayUnreachable {
 		t.Errorf("%+v", got)
+	}
+}
+
+// A required target of the other family counts as much as the first: a policy may be enforced for one of them alone.
+func TestEachFamilyIsTried(t *testing.T) {
+	listener, err := net.Listen("tcp6", "[::1]:0")
+	if err != nil {
+		t.Skipf("no IPv6 loopback: %v", err)
+	}
+	six, accepted, stop := serve(t, listener, true)
+	gateway, _, _ := server(t, true)
+	config := configFor(gateway, Target{"canary", "127.0.0.1", deadPort(t), true}, Target{"canary-ipv6", "::1", six, true})
+	open := Run(context.Background(), config)
+	if open.Outcome != NotEnforced || open.Targets[0].Last != Refused || open.Targets[1].Last != Answered || accepted.Load() == 0 {
+		t.Errorf("%+v", open)
+	}
+	if !strings.Contains(open.Message, "canary-ipv6 answered") {
+		t.Error(open.Message)
+	}
+	stop()
+	shut := Run(context.Background(), config)
+	if shut.Outcome != Passed || shut.Targets[1].Last != Refused || shut.Targets[1].DeniedInRow != 2 {
+		t.Errorf("%+v", shut)
+	}
+	config.GatewayHost = "::1"
+	if got := Run(context.Background(), config); got.Outcome != GatewayUnreachable {
+		t.Errorf("%+v", got)
+	}
+}
+
+// silent is an address whose connections never come about: the queue of its port is full.
+func silent(t *testing.T) (host string, port int) {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Listen(fd, 0); err != nil {
+		t.Fatal(err)
+	}
+	bound, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	port = bound.(*syscall.SockaddrInet4).Port
+	for range 3 {
+		conn, err := net.DialTimeout("tcp", fmt.Sprintf("127.0.0.1:%d", port), 100*time.Millisecond)
+		if err == nil {
+			t.Cleanup(func() { conn.Close() })
+		}
+	}
+	return "127.0.0.1", port
+}
+
+func TestReportedTargetsAreNotWaitedFor(t *testing.T) {
+	gateway, _, _ := server(t, true)
+	host, port := silent(t)
+	canary := Target{"canary", "127.0.0.1", deadPort(t), true}
+	config := configFor(gateway, canary)
+	config.ConsecutiveDenials, config.AttemptTimeoutMilliseconds, config.TimeoutSeconds = 3, 500, 10
+	began := time.Now()
+	Run(context.Background(), config)
+	alone := time.Since(began)
+	for range 8 {
+		config.Targets = append(config.Targets, Target{"reported", host, port, false})
+	}
+	began = time.Now()
+	passed := Run(context.Background(), config)
+	if took := time.Since(began); took > alone+500*time.Millisecond {
+		t.Errorf("%v with reported targets, %v without", took, alone)
+	}
+	if passed.Outcome != Passed || passed.Targets[0].DeniedInRow != 3 || passed.Targets[8].Last != Timeout || passed.Targets[8].Name != "reported" {
+		t.Errorf("%+v", passed)
+	}
+	config.Targets = []Target{canary, {"required", host, port, true}}
+	began = time.Now()
+	if got := Run(context.Background(), config); got.Outcome != Passed || time.Since(began) < 1500*time.Millisecond {
+		t.Errorf("control: a required one that says nothing is waited for; %+v", got)
+	}
+}
+
+func TestOwnNodeIsTriedWhereTheKubeletNamesIt(t *testing.T) {
+	gateway, _, _ := server(t, true)
+	node, accepted, _ := server(t, true)
+	config := configFor(gateway, Target{"canary", "127.0.0.1", deadPort(t), true})
+	config.OwnNodePort = node
+	for _, unknown := range []string{"", "node-1", "127.0.0.1:1"} {
+		if got := config.WithNode(unknown); len(got.Targets) != 1 {
+			t.Errorf("%q: %+v", unknown, got.Targets)
+		}
+	}
+	got := Run(context.Background(), config.WithNode("127.0.0.1"))
+	if got.Outcome != Passed || len(got.Targets) != 2 || got.Targets[1].Name != "own-node" || got.Targets[1].Last != Answered || got.Targets[1].Required {
+		t.Errorf("%+v", got)
+	}
+	if accepted.Load() == 0 || len(config.Targets) != 1 {
+		t.Errorf("accepted %d, %+v", accepted.Load(), config.Targets)
+	}
+	config.OwnNodePort = 0
+	if got := config.WithNode("127.0.0.1"); len(got.Targets) != 1 {
+		t.Errorf("%+v", got.Targets)
 	}
 }
 

@@ -26,12 +26,29 @@ type Verdict struct {
 	Targets []Evidence
 }
 
-// Run tries all targets at once until each is settled or the time is over, then the gateway until it answers.
+// Run tries all targets at once until each required one is settled or the time is over, then the gateway until it
+// answers. Reported targets are tried beside all of that and never waited for.
 func Run(ctx context.Context, config Config) Verdict {
+	besides, cut := context.WithCancel(ctx)
+	defer cut()
+	reported := try(besides, config, false)
+	verdict := judge(ctx, config)
+	cut()
+	for i, evidence := range reported() {
+		if !config.Targets[i].Required {
+			verdict.Targets[i] = evidence
+		}
+	}
+	return verdict
+}
+
+// judge decides by the required targets and the gateway.
+func judge(ctx context.Context, config Config) Verdict {
 	within, stop := context.WithTimeout(ctx, time.Duration(config.TimeoutSeconds)*time.Second)
 	defer stop()
-	verdict := Verdict{Outcome: Passed, Targets: tryAll(within, config)}
-	if names := open(verdict.Targets, config.ConsecutiveDenials); len(names) > 0 {
+	evidence := try(within, config, true)()
+	verdict := Verdict{Outcome: Passed, Targets: evidence}
+	if names := open(evidence, config.ConsecutiveDenials); len(names) > 0 {
 		verdict.Message = fmt.Sprintf("isolation is not enforced: %s answered or was not denied %d times in a row within %d s; "+
 			"install a network plugin that enforces NetworkPolicy", strings.Join(names, ", "), config.ConsecutiveDenials, config.TimeoutSeconds)
 		if config.Enforce {
@@ -49,14 +66,20 @@ func Run(ctx context.Context, config Config) Verdict {
 	return verdict
 }
 
-func tryAll(ctx context.Context, config Config) []Evidence {
+// try begins with every target that is required, or with every other one. What it gives waits for them; the places of
+// the others stay empty.
+func try(ctx context.Context, config Config, required bool) func() []Evidence {
 	evidence := make([]Evidence, len(config.Targets))
 	var all sync.WaitGroup
 	for i, target := range config.Targets {
-		all.Go(func() { evidence[i] = tryTarget(ctx, config, target) })
+		if target.Required == required {
+			all.Go(func() { evidence[i] = tryTarget(ctx, config, target) })
+		}
 	}
-	all.Wait()
-	return evidence
+	return func() []Evidence {
+		all.Wait()
+		return evidence
+	}
 }
 
 func tryTarget(ctx context.Context, config Config, target Target) Evidence {
