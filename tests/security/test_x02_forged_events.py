@@ -1,11 +1,12 @@
-"""Promise: nothing repository code writes anywhere becomes a LogEvent of the Run."""
+"""Promise: nothing repository code writes or prints anywhere becomes a LogEvent of the Run."""
 
 import json
-from collections.abc import Iterator
 
 import pytest
-from support.inpod import RunningPod, waiting_run
-from support.installation import Installation
+from guildhall_contracts.events import RunSummarized, decode_event
+from support.inpod import asking_runs
+from support.installation import Installation, condition
+from support.people import answer
 
 pytestmark = pytest.mark.cluster
 
@@ -23,23 +24,45 @@ for path in [*glob.glob("/proc/[0-9]*/fd/*"), *glob.glob("/dev/pts/*"), *plain]:
         pass
 print(wrote)
 """
+MARK = "FORGED-8151"
+WHERE_IT_IS_TEXT = {"tool.progress", "tool.finished", "changes.updated"}
 
 
-@pytest.fixture(scope="module")
-def pod(installation: Installation) -> Iterator[RunningPod]:
-    with waiting_run(installation, "x02") as running:
-        yield running
+def is_an_event(line: str) -> bool:
+    """Whether the api would take `line` for an event, were it the executor's."""
+    found = decode_event(line.encode())
+    return isinstance(found, RunSummarized) and found.summary == MARK
 
 
-def test_a_forged_event_reaches_no_one(pod: RunningPod) -> None:
-    before = pod.events()
-    last = before[-1]
-    forged = {**last, "seq": last["seq"] + 1, "type": "run.summarized", "summary": "FORGED-8151"}
-    forged = {name: forged[name] for name in ("v", "run", "attempt", "seq", "ts", "type", "summary")}
-    done = pod.inside("workshop", "python3", "-c", FORGE, json.dumps(forged))
-    assert int(done.stdout.split()[-1]) > 0, "positive control: some descriptor took the line"
-    assert "FORGED-8151" in done.stdout, "positive control: the forger's own output has it"
-    name = pod.pod["metadata"]["name"]
-    assert "FORGED-8151" not in pod.here.kubectl("-n", pod.here.namespace, "logs", name, "-c", "executor")
-    assert "FORGED-8151" not in json.dumps(pod.events())
-    assert "FORGED-8151" not in json.dumps(pod.here.api(f"/api/runs/{pod.here.namespace}.{pod.name}/flow").body)
+def test_forged_events_reach_no_one(installation: Installation) -> None:
+    """A tool prints them, a file and its name hold them, and code that broke out writes them to whatever is open."""
+    with asking_runs(installation, "forger", "x02") as (pod,):
+        command, *files = [event["output"] for event in pod.events() if event["type"] == "tool.finished"]
+        assert any(is_an_event(line) for line in command.split("\n")), "control: perfect events were printed"
+        assert [MARK in output for output in files] == [True, True], "control: a file holds some, and is named like one"
+        last = pod.events()[-1]
+        forged = {name: last[name] for name in ("v", "run", "attempt", "ts")}
+        forged |= {"seq": last["seq"] + 1, "type": "run.summarized", "summary": MARK}
+        assert is_an_event(json.dumps(forged))
+        done = pod.inside("workshop", "python3", "-c", FORGE, json.dumps(forged))
+        assert int(done.stdout.split()[-1]) > 0, "positive control: some descriptor took the line"
+        assert MARK in done.stdout, "positive control: the forger's own output has it"
+        assert answer(installation, pod.name, "Yes").status == 202
+        run = installation.wait_done(pod.name)
+        assert condition(run, "Succeeded")["status"] == "True", installation.story(pod.name)
+        installation.wait_run(pod.name, lambda found: condition(found, "Sealed").get("status") == "True", 60)
+        events = pod.events()
+        assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
+        assert [event["type"] for event in events][-2:] == ["run.summarized", "run.finished"], (
+            "what came later is stored"
+        )
+        assert [event["summary"] for event in events if event["type"] == "run.summarized"] == ["All was printed"]
+        assert {event["type"] for event in events if MARK in json.dumps(event)} <= WHERE_IT_IS_TEXT
+        flow = installation.api(f"/api/runs/{installation.namespace}.{pod.name}/flow").body
+        assert flow["summary"]["summary"] == "All was printed"
+        assert (flow["model"]["run"]["unreadable"], flow["model"]["run"]["gaps"]) == (0, [])
+        assert MARK not in json.dumps(installation.get("run", pod.name)["status"])
+        name = pod.pod["metadata"]["name"]
+        log = installation.kubectl("-n", installation.namespace, "logs", name, "-c", "executor")
+        lines = [json.loads(line) for line in log.rstrip("\n").split("\n")]
+        assert [(line["seq"], line["type"]) for line in lines] == [(event["seq"], event["type"]) for event in events]

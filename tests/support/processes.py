@@ -1,5 +1,7 @@
 """The processes behind a release's components, for tests that kill them."""
 
+from typing import Any
+
 from support.installation import Installation
 
 
@@ -11,7 +13,12 @@ def process_of(here: Installation, component: str) -> int:
         for item in here.items("pods", here.control, selector)
         if item["status"]["phase"] == "Running" and "deletionTimestamp" not in item["metadata"]
     ]
-    container = pod["status"]["containerStatuses"][0]["containerID"].removeprefix("containerd://")
+    return host_process(here, pod["status"]["containerStatuses"][0])
+
+
+def host_process(here: Installation, status: dict[str, Any]) -> int:
+    """The same of any container, by its status."""
+    container = status["containerID"].removeprefix("containerd://")
     socket = here.cluster.kubeconfig.parents[1] / "containerd.sock"
     listed = here.tool("ctr", "-a", str(socket), "-n", "k8s.io", "tasks", "ls")
     row = next(line.split() for line in listed.splitlines() if line.startswith(container))
