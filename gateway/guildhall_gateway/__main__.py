@@ -4,13 +4,14 @@ import asyncio
 import contextlib
 import logging
 import signal
+import socket
 import sys
 from collections.abc import Iterator
 from typing import Final
 
 import uvicorn
 
-from guildhall_gateway import certificate
+from guildhall_gateway import certificate, families
 from guildhall_gateway.app import make_app
 from guildhall_gateway.canary import Canary
 from guildhall_gateway.config import Config, ConfigError, Tls, read_config
@@ -64,17 +65,18 @@ async def serve(config: Config) -> None:
     runs = KubernetesRuns(client, list(config.run_namespaces))
     gateway = Gateway(config, Doors(runs, KubernetesIdentity(client, config.audience), runs, runs))
     canary, doorway = Canary(), Doorway()
-    door = doorway.listen(config.host, config.ports.https)
+    doors: list[socket.socket] = [doorway.listen(host, config.ports.https) for host in families.hosts(config.host)]
     main = server(doorway.around(make_app(gateway)), config.host, config.ports.https, config.tls)
     main.config.load()
     health = server(make_health(gateway.healthy, runs.ready), config.host, config.ports.health)
+    health_doors = families.doors(config.host, config.ports.health)
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stopping.set)
     await gateway.start()
     runs.start()
     await canary.start(config.host, config.ports.canary)
-    tasks = [asyncio.create_task(main.serve([door])), asyncio.create_task(health.serve())]
+    tasks = [asyncio.create_task(main.serve(doors)), asyncio.create_task(health.serve(health_doors))]
     if config.tls is not None and main.config.ssl is not None:
         tasks.append(asyncio.create_task(certificate.follow(config.tls, main.config.ssl)))
     log.info("serving %d run namespaces", len(config.run_namespaces))

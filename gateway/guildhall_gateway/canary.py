@@ -3,6 +3,8 @@
 import asyncio
 from typing import Final
 
+from guildhall_gateway import families
+
 ANSWER: Final = b"guildhall canary: if a run pod reads this, its network is open\n"
 CONNECTIONS_MAX_COUNT: Final = 256
 
@@ -11,13 +13,14 @@ class Canary:
     """Accepts, writes one line, closes; reads nothing."""
 
     def __init__(self) -> None:
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._open = 0
 
     async def start(self, host: str, port: int) -> int:
-        """Listen; gives the port. Raises OSError."""
-        self._server = await asyncio.start_server(self._answer, host, port, limit=1_024)
-        return int(self._server.sockets[0].getsockname()[1])
+        """Listen, in each family `host` stands for; gives the port. Raises OSError."""
+        for door in families.doors(host, port):
+            self._servers.append(await asyncio.start_server(self._answer, sock=door, limit=1_024))
+        return int(self._servers[0].sockets[0].getsockname()[1])
 
     async def _answer(self, _reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self._open += 1
@@ -33,6 +36,7 @@ class Canary:
             writer.close()
 
     async def stop(self) -> None:
-        if self._server is not None:
-            self._server.close()
-            await self._server.wait_closed()
+        for server in self._servers:
+            server.close()
+        for server in self._servers:
+            await server.wait_closed()

@@ -72,7 +72,7 @@ class Config(Record):
     connections: Connections = Connections()
     ports: Ports = Ports()
     retain_seconds: int = Field(90 * 86_400, ge=3_600, le=10 * 365 * 86_400)
-    host: str = Field("0.0.0.0", max_length=64)  # noqa: S104  a pod listens on its own address
+    host: str = Field("", max_length=64)  # empty: every address, of each family there is
 
 
 class ConfigError(Exception):

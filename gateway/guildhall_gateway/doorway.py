@@ -12,6 +12,8 @@ from typing import Any, Final
 
 from guildhall_contracts import limits
 
+from guildhall_gateway import families
+
 Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 Peer = tuple[str, int]
 REFUSED_PER_ROUND_MAX_COUNT: Final = 64
@@ -32,14 +34,8 @@ class Doorway:
 
     def listen(self, host: str, port: int) -> "Listening":
         """A bound socket to serve on; port 0 takes any. Raises OSError."""
-        listening = Listening(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM)
-        try:
-            listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            listening.bind((host, port))
-            listening.setblocking(False)
-        except OSError:
-            listening.close()
-            raise
+        listening = Listening(families.family(host), socket.SOCK_STREAM)
+        families.bound(host, port, listening)
         listening.doorway = self
         return listening
 
