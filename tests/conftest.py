@@ -21,6 +21,7 @@ from support.mcp_pod import connection_values
 __all__ = ["cluster", "installation", "namespace", "own_installation"]
 
 SCENARIOS = (ROOT / "examples" / "scenarios", ROOT / "tests" / "e2e" / "scenarios")
+REPORTED = {"name": "public", "host": "192.0.2.1", "port": 443, "required": False}  # instead of the chart's: nobody's
 INSTALL_LOCK = Path("/tmp/guildhall-tests-install.lock")  # shared by every worker of every run
 
 
@@ -53,7 +54,7 @@ def values(images: dict[str, str], runs: str = NAMESPACE) -> dict[str, object]:
         "runNamespaces": [runs],
         "createRunNamespaces": True,
         "runs": {"sealWaitSeconds": 20, "maxConcurrent": 12},
-        "isolation": {"timeoutSeconds": 20},
+        "isolation": {"timeoutSeconds": 20, "targets": [REPORTED]},
         "fetcher": fetcher_values(),
         "gateway": {
             "connections": connection_values(runs),

@@ -54,7 +54,11 @@ def finished(installation: Installation, archive: bytes) -> dict[str, Any]:
 
 def test_it_succeeds_and_says_so(installation: Installation, finished: dict[str, Any]) -> None:
     assert condition(finished, "Succeeded")["status"] == "True", installation.story("main-job")
-    assert condition(finished, "IsolationVerified")["status"] == "True"
+    verified = condition(finished, "IsolationVerified")
+    assert verified["status"] == "True"
+    denied, _, reported = verified["message"].partition("; reported: ")
+    assert {"canary", "api-server"} <= set(denied.split())
+    assert {"own-node", "public"} <= set(reported.split())
     row = installation.kubectl("-n", installation.namespace, "get", "run", "main-job")
     assert "Succeeded" in row
     assert "fix-tests" in row
