@@ -12,10 +12,12 @@ from guildhall_contracts.snapshot import ATTEMPT_LABEL, FETCH_LABEL, RESEND_LABE
 
 MESSAGE_CONTAINERS: Final = frozenset({"prepare", "fetch", "publish", "executor"})
 CLAIM_EVENT: Final = "ProvisioningFailed"  # said by a storage driver, of a claim
+SANDBOX_EVENT: Final = "FailedCreatePodSandBox"  # said by a kubelet whose runtime cannot make such a pod
 KEPT_EVENT_REASONS: Final = {
     "FailedCreate": ("Pod", "Job"),
     "FailedMount": ("Pod", "Job"),
     "FailedAttachVolume": ("Pod", "Job"),
+    SANDBOX_EVENT: ("Pod",),
     CLAIM_EVENT: ("PersistentVolumeClaim",),
 }
 

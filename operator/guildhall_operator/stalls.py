@@ -8,7 +8,7 @@ from guildhall_contracts.conditions import Reason
 
 from guildhall_operator.config import Waits
 from guildhall_operator.missing import made_for, missing
-from guildhall_operator.records import CLAIM_EVENT, ContainerRecord, EventRecord, JobRecord, PodRecord
+from guildhall_operator.records import CLAIM_EVENT, SANDBOX_EVENT, ContainerRecord, EventRecord, JobRecord, PodRecord
 
 _PULL: Final = frozenset({"ErrImagePull", "ImagePullBackOff", "ImageInspectError", "RegistryUnavailable"})
 _PULL_NEVER: Final = frozenset({"InvalidImageName", "ErrImageNeverPull"})
@@ -102,6 +102,16 @@ def _without_node(pod: PodRecord, waits: Waits) -> Stall | None:
     return Stall("Unschedulable", pod.unschedulable, waits.unschedulable_seconds, queued=True)
 
 
+def _no_sandbox(pod: PodRecord, events: Iterable[EventRecord], waits: Waits) -> Stall | None:
+    """The node's runtime makes no pod of this shape. A network that is not up yet says so too, so it has time."""
+    failed = next((event for event in events if event.reason == SANDBOX_EVENT), None)
+    if failed is None:
+        return None
+    remedy = "the platform team has to look at the node, its runtime class and the chart value runs.hostUsers"
+    what = f"node '{pod.node}' cannot start the pod: {failed.message}; {remedy}"
+    return Stall("Unschedulable", what, waits.unschedulable_seconds)
+
+
 def stall(
     pod: PodRecord | None, job: JobRecord | None, events: Mapping[str, tuple[EventRecord, ...]], waits: Waits
 ) -> Stall | None:
@@ -116,5 +126,6 @@ def stall(
             return found
     if pod.mounted or pod.container("prepare").state != "waiting":
         return None
-    failed = next((event for event in events.get(pod.uid, ()) if event.reason in _MOUNT_EVENTS), None)
-    return _mount(failed.message, pod, waits) if failed else None
+    said = events.get(pod.uid, ())
+    failed = next((event for event in said if event.reason in _MOUNT_EVENTS), None)
+    return _mount(failed.message, pod, waits) if failed else _no_sandbox(pod, said, waits)

@@ -255,6 +255,23 @@ def test_a_volume_that_is_not_made_is_told_in_the_drivers_words_and_whose_it_is(
     assert kit.condition(placed, "Running")["reason"] == "NotStarted", "control: a pod with a node has its volumes"
 
 
+NO_USERNS = "Failed to create pod sandbox: can't set `spec.hostUsers: false`, runtime does not support user namespaces"
+
+
+def test_a_node_that_cannot_make_the_pod_is_told_in_its_own_words_and_not_waited_for_without_end() -> None:
+    events = kit.warning(kit.POD_UID, "FailedCreatePodSandBox", NO_USERNS)
+    told = look(kit.starting(), events=events, waits={"shown/Unschedulable": 2.0})
+    condition = kit.condition(told, "Running")
+    assert condition["reason"] == "Unschedulable"
+    assert NO_USERNS in condition["message"]
+    assert "runs.hostUsers" in condition["message"]
+    assert (told.status or {})["phase"] == "Preparing", "it does not wait for room"
+    waits = {"shown/Unschedulable": 600.0, "stall/Unschedulable": 600.0}
+    assert kit.verdict(look(kit.starting(), seconds=610, events=events, waits=waits)) == ("False", "Unschedulable")
+    going = look(kit.starting(mounted=True), seconds=610, events=events, waits=waits)
+    assert "False" not in kit.verdict(going), "control: a sandbox that was made in the end"
+
+
 def test_a_mount_that_failed_once_does_not_count_against_a_slow_image() -> None:
     events = kit.warning(kit.POD_UID, "FailedMount", "timed out waiting for the condition")
     waits = {"stall/MountFailed": 600.0, "shown/MountFailed": 600.0}

@@ -82,6 +82,7 @@ def test_only_warnings_that_explain_are_kept() -> None:
     assert event_record(base) is not None
     for change in ({"type": "Normal"}, {"reason": "BackOff"}, {"involvedObject": {"kind": "Node", "uid": "u"}}):
         assert event_record({**base, **change}) is None
+    assert event_record({**base, "reason": "FailedCreatePodSandBox"}) is not None
     about = {"kind": "PersistentVolumeClaim", "uid": "c", "name": "fix-workspace"}
     said = event_record({**base, "reason": "ProvisioningFailed", "involvedObject": about})
     assert said is not None
