@@ -1,4 +1,4 @@
-"""`hostUsers: false` on a real node: where its runtime can, the Run works; where it cannot, the Run says so and ends."""
+"""`hostUsers: false` on a real node: where its runtime can, a Run works; where it cannot, the Run says so and ends."""
 
 from pathlib import Path
 
