@@ -1,79 +1,73 @@
 """Every pod the operator can build passes Pod Security *restricted*; with any one guard taken away it does not."""
 
-import itertools
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from copy import deepcopy
 from typing import Any
 
 import pytest
-from guildhall_contracts.run import RunSpec
-from guildhall_operator.manifests.fetch import fetch_job
-from guildhall_operator.manifests.reprint import reprint_job
-from guildhall_operator.plan import plan
+from guildhall_operator.config import Config
 from support.cluster import Cluster
 from support.cluster_fixture import cluster
+from support.fence import Fence
+from support.pod_choices import PRIORITY, RUNTIME_CLASS, git_jobs, reprint_jobs, run_jobs
+from support.run_jobs import operator_config
 from unit.operator import kit
-from unit.operator.manifest_cases import CLAIMS
 
 __all__ = ["cluster"]
 pytestmark = pytest.mark.cluster
 
-WORKSPACES: list[dict[str, Any]] = [
-    {},
-    {"workspace": {"archive": {"configMap": "sources", "stripComponents": 1}}},
-    {"workspace": {"claim": {"name": "repo", "subPath": "one"}}},
-    {"workspace": {"claim": {"name": "shared"}}},
-    {"workspace": {"template": {"claim": "repo"}, "storage": {"class": "fast"}}},
-    {"workspace": {"storage": {"size": "2Gi", "ephemeral": False}}},
-]
-IMAGES: list[dict[str, Any]] = [{}, {"image": "reg/any:1"}]
-RESOURCES: list[dict[str, Any]] = [{}, {"resources": {"cpu": "50m", "memory": "64Mi", "ephemeralStorage": "1M"}}]
-MODES: list[dict[str, Any]] = [
-    {},
-    {"mode": "scheduled"},
-    {"private": True, "deliver": "none", "retainSeconds": 60},
-]
-EXTRAS: list[dict[str, Any]] = [
-    {},
-    {"env": {"PATH": "/evil", "LD_PRELOAD": "$(X)"}, "budget": {"seconds": 1}, "concurrencyGroup": "g"},
-]
+Job = dict[str, Any]
+MAKERS = (run_jobs, reprint_jobs, git_jobs)
+PROXY = {"httpsProxy": "http://p:1", "noProxy": "x"}
 ALWAYS = {**kit.config().images.to_wire(), "pullPolicy": "Always"}
-CONFIGS: list[dict[str, Any]] = [
-    {},
-    {"hostUsers": False, "isolation": {"require": False}, "images": ALWAYS},
-    {"hostUsers": True, "storage": {"class": "fast", "journalSize": "1Gi"}},
+CONFIGS: list[Config] = [
+    kit.config(fetcher=kit.FETCHER),
+    kit.config(
+        fetcher={**kit.FETCHER, "caConfigMap": "guildhall-fetch-ca", "proxy": PROXY},
+        hostUsers=False,
+        isolation={"require": False, "ownNodePort": 10_250},
+        images=ALWAYS,
+    ),
+    kit.config(fetcher=kit.FETCHER, hostUsers=True, storage={"class": "fast", "journalSize": "1Gi"}),
 ]
 
 
-def pods() -> Iterator[dict[str, Any]]:
-    """A pod for every combination of what a Run and the chart can say."""
-    combinations = itertools.product(WORKSPACES, IMAGES, RESOURCES, MODES, EXTRAS, CONFIGS)
-    for number, (workspace, image, resources, mode, extra, config) in enumerate(combinations):
-        view = kit.run({**workspace, **image, **resources, **mode, **extra}, name=f"run-{number}")
-        done = plan(view, kit.world(config=kit.config(**config), claims=CLAIMS), kit.START)
-        template = done.create[-1]["spec"]["template"]
-        yield {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"p{number}"}, "spec": template["spec"]}
+def distinct(jobs: Iterable[Job]) -> list[Job]:
+    """Those whose pods differ in anything, numbered by the name of their Run."""
+    found = {json.dumps(job["spec"]["template"]["spec"], sort_keys=True): job for job in jobs}
+    for number, job in enumerate(found.values()):
+        job["metadata"]["name"] = job["metadata"]["name"].replace("fix-", f"f{number}-", 1)
+    return list(found.values())
 
 
-def reprint_pods() -> Iterator[dict[str, Any]]:
-    """The pod that prints a journal again, for every configuration."""
-    for number, config in enumerate(CONFIGS):
-        made = reprint_job(kit.run(name=f"run-{number}"), kit.config(**config), 1, 1, 1)
-        spec = made["spec"]["template"]["spec"]
-        yield {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"r{number}"}, "spec": spec}
+def pod(job: Job) -> dict[str, Any]:
+    """The pod of a Job, as somebody would make it by hand."""
+    spec, (name, _, _) = job["spec"]["template"]["spec"], job["metadata"]["name"].partition("-")
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}
 
 
-def fetch_pods() -> Iterator[dict[str, Any]]:
-    """The pod that fetches a repository, with and without Secret, CA and proxy."""
-    proxy = {"httpsProxy": "http://p:1", "noProxy": "x"}
-    fetchers = [kit.FETCHER, {**kit.FETCHER, "caConfigMap": "guildhall-fetch-ca", "proxy": proxy}]
-    git = kit.GIT["workspace"]["git"]
-    choices = itertools.product((git, {**git, "secretRef": {"name": "key"}}), fetchers, CONFIGS)
-    for number, (source, fetcher, config) in enumerate(choices):
-        spec = RunSpec.model_validate({**kit.SPEC, "workspace": {"git": source}})
-        made = fetch_job(kit.run(), spec, kit.config(**{**config, "fetcher": fetcher}), 1)["spec"]["template"]["spec"]
-        yield {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": f"f{number}"}, "spec": made}
+@pytest.fixture(scope="module")
+def classes(cluster: Cluster) -> Iterator[None]:
+    """The runtime class and the priority that Runs name: the API server refuses pods whose class it does not know."""
+    made = [
+        {
+            "apiVersion": "node.k8s.io/v1",
+            "kind": "RuntimeClass",
+            "metadata": {"name": RUNTIME_CLASS},
+            "handler": "runc",
+        },
+        {
+            "apiVersion": "scheduling.k8s.io/v1",
+            "kind": "PriorityClass",
+            "metadata": {"name": PRIORITY},
+            "value": 1,
+        },
+    ]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": made})
+    cluster.kubectl("apply", "-f", "-", stdin=text)
+    yield
+    cluster.kubectl("delete", "--ignore-not-found", "-f", "-", stdin=text)
 
 
 def dry_run(cluster: Cluster, namespace: str, *listed: dict[str, Any]) -> tuple[int, str]:
@@ -90,14 +84,33 @@ def dry_run(cluster: Cluster, namespace: str, *listed: dict[str, Any]) -> tuple[
     return len(done.stdout.split()), done.stderr
 
 
+@pytest.mark.usefixtures("classes")
 def test_every_pod_is_restricted(cluster: Cluster, namespace: str) -> None:
-    listed = list(
-        {json.dumps(pod["spec"], sort_keys=True): pod for pod in (*pods(), *reprint_pods(), *fetch_pods())}.values()
-    )
-    assert len(listed) >= 100
+    listed = [pod(job) for job in distinct(job for make in MAKERS for job in make(CONFIGS))]
+    assert len(listed) >= 1_000
     taken, words = dry_run(cluster, namespace, *listed)
     assert taken == len(listed), words[:2_000]
     assert "would violate" not in words
+
+
+def test_every_job_is_one_its_account_may_create(rules: Fence) -> None:
+    """The control of every refusal in test_operators_run_jobs.py: with this release's images and gate, all of them."""
+    jobs = distinct(job for make in MAKERS for job in make([operator_config(rules)], rules.runs))
+    assert len(jobs) >= 300
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": jobs})
+    words = (
+        "-n",
+        rules.runs,
+        f"--as={rules.account('operator')}",
+        "create",
+        "--dry-run=server",
+        "-o",
+        "name",
+        "-f",
+        "-",
+    )
+    done = rules.cluster.attempt(*words, stdin=text, seconds=300)
+    assert len(done.stdout.split()) == len(jobs), done.stderr[:2_000]
 
 
 def _without_everywhere(spec: dict[str, Any], name: str) -> None:
@@ -125,10 +138,10 @@ BREAKS: dict[str, Callable[[dict[str, Any]], object]] = {
 @pytest.mark.parametrize("case", BREAKS)
 def test_with_one_guard_taken_away_it_is_refused(cluster: Cluster, namespace: str, case: str) -> None:
     """The positive control: the same pod, one field changed."""
-    pod = next(pods())
-    broken = deepcopy(pod)
+    whole = pod(next(run_jobs(CONFIGS)))
+    broken = deepcopy(whole)
     BREAKS[case](broken["spec"])
-    assert dry_run(cluster, namespace, pod)[0] == 1
+    assert dry_run(cluster, namespace, whole)[0] == 1
     taken, words = dry_run(cluster, namespace, broken)
     assert taken == 0
     assert "violates PodSecurity" in words

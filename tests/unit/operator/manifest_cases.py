@@ -4,10 +4,14 @@
 """
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from guildhall_contracts.run import Delivery, RunSpec
 from guildhall_operator.config import Config
+from guildhall_operator.manifests import job as builder
+from guildhall_operator.manifests.publish import publish_job, publish_request
 from guildhall_operator.manifests.reprint import reprint_job
 from guildhall_operator.plan import plan
 from guildhall_operator.records import ClaimRecord
@@ -49,7 +53,7 @@ CASES: dict[str, dict[str, Any]] = {
         "concurrencyGroup": "nightly",
     },
 }
-REPRINT = "reprint"
+REPRINT, RESUME, PUBLISH = "reprint", "resume", "publish"
 CLAIMS = {
     "repo": ClaimRecord("repo", kit.NAMESPACE),
     "shared": ClaimRecord("shared", kit.NAMESPACE, group_consent=True),
@@ -81,6 +85,33 @@ def reprint_manifest() -> dict[str, Any]:
     return json.loads(json.dumps(made))  # type: ignore[no-any-return]
 
 
+def resume_manifest() -> dict[str, Any]:
+    """The run Job of a second attempt, which goes on in the workspace and with the baseline of the first."""
+    view = kit.run(CASES["template"], name="fix")
+    attempt = builder.Try(2, 90, kit.GATEWAY_IP, list(kit.TARGETS), own_group=False)
+    made = builder.job(view, RunSpec.model_validate(view.spec), config("template"), attempt)
+    return json.loads(json.dumps(made))  # type: ignore[no-any-return]
+
+
+def publish_manifest() -> dict[str, Any]:
+    """The Job that pushes a Run's patch to a new branch: its second try, with a Secret of its own."""
+    wanted = {**CASES["git"], "deliver": "branch", "publish": {"secretRef": {"name": "push-key"}}, "priority": "low"}
+    fetched = {"commit": "b" * 40, "ref": "refs/heads/release/1", "files": 3, "contentBytes": 9}
+    view = kit.run(wanted, {"source": fetched, "completionTime": "2026-03-01T12:05:00Z"}, name="fix")
+    spec, settings = RunSpec.model_validate(view.spec), config("git")
+    assert settings.fetcher is not None
+    delivery = Delivery(branch="guildhall/fix", patch_sha256="a" * 64)
+    request = publish_request(view, spec, settings.fetcher, delivery)
+    return json.loads(json.dumps(publish_job(view, spec, settings, request, 2)))  # type: ignore[no-any-return]
+
+
+ALONE: dict[str, Callable[[], dict[str, Any]]] = {
+    REPRINT: reprint_manifest,
+    RESUME: resume_manifest,
+    PUBLISH: publish_manifest,
+}
+
+
 def manifests(case: str) -> list[dict[str, Any]]:
     """Everything made for the Run of a case."""
     labels = {"kueue.x-k8s.io/queue-name": "team"} if case == "everything" else {}
@@ -104,7 +135,8 @@ def write() -> None:
     for case in CASES:
         text = json.dumps(manifests(case), indent=2, sort_keys=True) + "\n"
         (FOLDER / f"{case}.json").write_text(text)
-    (FOLDER / f"{REPRINT}.json").write_text(json.dumps(reprint_manifest(), indent=2, sort_keys=True) + "\n")
+    for case, make in ALONE.items():
+        (FOLDER / f"{case}.json").write_text(json.dumps(make(), indent=2, sort_keys=True) + "\n")
 
 
 if __name__ == "__main__":

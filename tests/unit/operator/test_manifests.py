@@ -16,7 +16,7 @@ from guildhall_operator.run_view import RunView
 from hypothesis import given
 from hypothesis import strategies as st
 from unit.operator import kit
-from unit.operator.manifest_cases import CASES, FOLDER, REPRINT, manifests, reprint_manifest
+from unit.operator.manifest_cases import ALONE, CASES, FOLDER, manifests, reprint_manifest, resume_manifest
 
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
@@ -28,11 +28,21 @@ def test_manifests_are_what_was_agreed(case: str) -> None:
 
 
 def test_there_is_no_golden_without_a_case() -> None:
-    assert {path.stem for path in FOLDER.glob("*.json")} == {*CASES, REPRINT}
+    assert {path.stem for path in FOLDER.glob("*.json")} == {*CASES, *ALONE}
 
 
-def test_the_reprint_job_is_what_was_agreed() -> None:
-    assert reprint_manifest() == json.loads((FOLDER / f"{REPRINT}.json").read_text())
+@pytest.mark.parametrize("case", ALONE)
+def test_a_job_that_comes_later_is_what_was_agreed(case: str) -> None:
+    assert ALONE[case]() == json.loads((FOLDER / f"{case}.json").read_text())
+
+
+def test_a_later_attempt_differs_by_its_number_and_goes_on_in_the_workspace() -> None:
+    first, later = pod("template"), resume_manifest()["spec"]["template"]["spec"]
+    command = containers(first)["prepare"]["command"]
+    at = command.index("--baseline") + 2
+    assert containers(later)["prepare"]["command"] == [*command[:at], "--resume", *command[at:]]
+    assert containers(later)["executor"]["env"] == [{"name": "GUILDHALL_ATTEMPT", "value": "2"}]
+    assert later["volumes"] == first["volumes"], "the same claims"
 
 
 def test_the_reprint_pod_sees_the_journal_alone_and_only_reads_it() -> None:
