@@ -116,18 +116,21 @@ async def test_the_language_alone_keeps_every_program_in(
 
     def answer(tool: str, arguments: str) -> str:
         worker = bench.started[-1].process.pid
-        seen.append([unheld(pid) for pid in (worker, *children(worker))])
+        seen.append((unheld(worker), any(unheld(pid) for pid in children(worker))))
         return str(given(tool, arguments))
 
     bench.answer = answer
     assert await escapes(bench, programs, secret) == []
-    assert seen == [[True, True]] * len(programs), "worker and interpreter, each time"
+    assert seen == [(True, True)] * len(programs), "worker and interpreter, each time"
 
 
 def unheld(pid: int) -> bool:
     """Whether a process has the secret in its environment, and nothing that keeps it from files."""
-    facts = status(pid)
-    has = f"CANARY={CANARY}".encode() in Path(f"/proc/{pid}/environ").read_bytes()
+    try:
+        facts = status(pid)
+        has = f"CANARY={CANARY}".encode() in Path(f"/proc/{pid}/environ").read_bytes()
+    except OSError:
+        return False  # the interpreter of the program before, which has ended
     return has and (facts["NoNewPrivs"], facts["Seccomp"]) == ("0", "0")
 
 
