@@ -91,7 +91,7 @@ class Cluster(ABC):
 def built(*options: str) -> dict[str, dict[str, str]]:
     """Builds all images and returns name → {ref, archive, …}."""
     say("Images (cached by content):")
-    out = run(*BUILD, "--json", *options, environment=dict(os.environ), seconds=1800)
+    out = run(*BUILD, "--json", *options, environment=dict(os.environ), seconds=1800, shown=True)
     table: dict[str, dict[str, str]] = json.loads(out)
     for name, image in table.items():
         say(f"  {name:16} {image['ref']}")

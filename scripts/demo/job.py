@@ -69,7 +69,7 @@ def follow(cluster: Cluster, name: str, seconds: int = 300) -> bool:
 
 
 def _why(status: dict[str, Any]) -> str:
-    done = next((item for item in status.get("conditions", []) if item["type"] == "Succeeded"), {})
+    done: dict[str, Any] = next((item for item in status.get("conditions", []) if item["type"] == "Succeeded"), {})
     return f"  {done.get('reason', '?')}: {done.get('message', '')}"
 
 
