@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from guildhall_operator import names
 from guildhall_operator.actions import CREATE_AGAIN_SECONDS
 from guildhall_operator.admit import Refusal, parse_spec
-from guildhall_operator.again import living
+from guildhall_operator.again import delete_job, living
 from guildhall_operator.config import Config
 from guildhall_operator.decision import Decision
 from guildhall_operator.follow import LOST_JOB_SECONDS, end_pod
@@ -43,10 +43,35 @@ def deliver(decision: Decision, pod: PodRecord | None) -> None:
         return
     if not decision.run.succeeded:
         _end(decision, "False", "NotSucceeded", "only what a Run that succeeded has changed is published")
+    elif decision.run.cancelled:
+        _cancel(decision)
     elif _delivery(decision) is None:
         _begin(decision, pod)
     else:
         _follow(decision)
+
+
+def _cancel(decision: Decision) -> None:
+    """Nothing more is pushed; what a publisher had done by then is told, not guessed."""
+    delivery, number = _delivery(decision), _number(decision)
+    if delivery is None:
+        _end(decision, "False", "Cancelled", "cancelled before anything was pushed")
+        return
+    pod = _pod(decision, number)
+    ended = outcome_of(pod) if pod is not None else None
+    job = decision.observed.jobs.get(names.publish_name(decision.run.name, decision.run.uid, number))
+    if isinstance(ended, PublishMessage):
+        _told(decision, ended)
+    elif pod is None:
+        delete_job(decision, job)
+        if job is None or job.deleting:
+            _end(decision, "False", "Cancelled", "cancelled before the publisher had a pod; nothing was pushed")
+    elif ended is None and not decision.waited("publish-cancel", decision.observed.config.waits.cancel_grace_seconds):
+        end_pod(decision, pod)
+    else:
+        delete_job(decision, job)
+        what = f"cancelled while the publisher was at it: look whether the branch {delivery.branch} is there"
+        _end(decision, "False", "Cancelled", what)
 
 
 def _end(decision: Decision, status: Truth, reason: Reason, message: str) -> None:

@@ -461,3 +461,51 @@ def test_whatever_its_pods_say_a_delivery_settles_once_and_nothing_is_freed_befo
     assert (again.create, again.status) == ((), None), "a fixed point"
     commit = view.status.get("delivery", {}).get("commit")
     assert (view.conditions.get("Delivered", {}).get("reason") == "Pushed") == bool(commit)
+
+
+# Cancelled after the Run itself had succeeded
+
+
+def cancelled(view: RunView) -> RunView:
+    return replace(view, spec={**view.spec, "cancel": True})
+
+
+def test_a_delivery_that_is_cancelled_in_time_pushes_nothing() -> None:
+    done = look(cancelled(over()), run_pod())
+    assert done.create == ()
+    assert settled(done) == ("False", "Cancelled", "cancelled before anything was pushed")
+    assert done.status is not None
+    assert done.status["phase"] == "Succeeded", "the Run is what it was"
+
+
+def test_a_publisher_without_a_pod_never_gets_one() -> None:
+    view = cancelled(delivering())
+    first = look(view, run_pod(), jobs=publish_job_of())
+    assert [item.name for item in first.deletions] == [f"fix-{kit.UID}-p1"]
+    assert not any(
+        item["type"] == "Delivered" and item["status"] == "False" for item in (first.status or {}).get("conditions", [])
+    )
+    gone = look(view, run_pod())
+    assert settled(gone)[:2] == ("False", "Cancelled")
+    assert "nothing was pushed" in settled(gone)[2]
+
+
+def test_a_publisher_at_work_is_stopped_and_its_last_word_counts() -> None:
+    view = cancelled(delivering())
+    first = look(view, run_pod(), publish_pod(), jobs=publish_job_of())
+    assert [item.name for item in first.end_pods] == ["publish-pod-1"]
+    assert first.create == ()
+    pushed = look(view, run_pod(), publish_pod(says()), jobs=publish_job_of())
+    assert settled(pushed)[:2] == ("True", "Pushed"), "it was faster, and that is what is told"
+    stopped = look(view, run_pod(), publish_pod("", exit_code=143), jobs=publish_job_of())
+    assert settled(stopped)[:2] == ("False", "Cancelled")
+    assert BRANCH in settled(stopped)[2]
+
+
+def test_a_publisher_that_does_not_end_is_waited_for_within_bounds() -> None:
+    view = cancelled(delivering())
+    first = look(view, run_pod(), publish_pod(), jobs=publish_job_of())
+    assert 0 < first.requeue_seconds <= kit.config().waits.cancel_grace_seconds
+    given_up = look(view, run_pod(), publish_pod(), jobs=publish_job_of(), waits=dict.fromkeys(first.waiting, 1_000.0))
+    assert settled(given_up)[:2] == ("False", "Cancelled")
+    assert [item.name for item in given_up.deletions] == [f"fix-{kit.UID}-p1"], "nothing makes a pod any more"
