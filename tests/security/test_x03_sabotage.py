@@ -139,7 +139,12 @@ def fake_server(pod: RunningPod) -> Iterator["subprocess.Popen[str]"]:
     """In the place of the workshop's, from when the context begins; its words are the operations it was asked for."""
     name = pod.pod["metadata"]["name"]
     argv = ["kubectl", "-n", pod.here.namespace, "exec", name, "-c", "workshop", "--", "python3", "-c", FAKE]
-    how = {"env": pod.here.environment, "stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    how: dict[str, Any] = {
+        "env": pod.here.environment,
+        "stdout": subprocess.PIPE,
+        "stderr": subprocess.STDOUT,
+        "text": True,
+    }
     with subprocess.Popen(argv, **how) as fake:
         try:
             assert fake.stdout is not None
