@@ -508,4 +508,4 @@ def test_a_publisher_that_does_not_end_is_waited_for_within_bounds() -> None:
     assert 0 < first.requeue_seconds <= kit.config().waits.cancel_grace_seconds
     given_up = look(view, run_pod(), publish_pod(), jobs=publish_job_of(), waits=dict.fromkeys(first.waiting, 1_000.0))
     assert settled(given_up)[:2] == ("False", "Cancelled")
-    assert [item.name for item in given_up.deletions] == [f"fix-{kit.UID}-p1"], "nothing makes a pod any more"
+    assert f"fix-{kit.UID}-p1" in {item.name for item in given_up.deletions}, "nothing makes a pod any more"
