@@ -3,19 +3,26 @@
 All Runs are applied at once; each test acts on its own and waits for it.
 """
 
+import functools
+import hashlib
 import io
 import json
 import tarfile
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from support.git_pod import GitPod, git_pod
 from support.installation import Installation, archive_map, condition, one_role_guild, run_manifest
+from support.repositories import Repository, repository
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
 
+REPOSITORY = "seed.git"
+FETCHED = "evicted-git"
 TALLY = one_role_guild("tally", "run_shell")
 SEEDED = {"archive": {"configMap": "seed"}}
 KEPT = {**SEEDED, "storage": {"size": "32Mi"}}
@@ -48,6 +55,13 @@ def evict(here: Installation, run: dict[str, Any]) -> None:
     here.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
 
 
+def evict_without_its_server(server: GitPod, here: Installation, run: dict[str, Any]) -> None:
+    """From here on there is nothing that could be fetched again."""
+    gone = server.cluster.execute(server.namespace, "git", "rm", "-rf", f"/srv/repositories/{REPOSITORY}")
+    assert gone.returncode == 0, gone.stderr
+    evict(here, run)
+
+
 def patch(here: Installation, kind: str, name: str, spec: dict[str, Any]) -> None:
     here.kubectl("-n", here.namespace, "patch", kind, name, "--type=merge", "-p", json.dumps({"spec": spec}))
 
@@ -70,13 +84,31 @@ ACTS: dict[str, tuple[int, Act]] = {
 }
 
 
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the git server's repositories, as they are before any Run."""
+    return tmp_path_factory.mktemp("git")
+
+
 @pytest.fixture(scope="module", name="here")
-def _here(installation: Installation) -> Installation:
+def _here(installation: Installation, served: Path) -> Iterator[Installation]:
     """Every Run applied, and each acted on as soon as it has done so many calls."""
-    for name in RUNS:
+    for name in (*RUNS, FETCHED):
         installation.delete("run", name)
-    installation.apply(archive_map("seed", seed()), *(run_manifest(name, **spec) for name, spec in RUNS.items()))
-    left, end = dict(ACTS), time.monotonic() + 90
+    with git_pod(installation, served, build) as server:
+        asked = {**RUNS, FETCHED: {"guild": TALLY, "workspace": {"git": {"url": server.git(REPOSITORY)}}}}
+        manifests = [run_manifest(name, **spec) for name, spec in asked.items()]
+        installation.apply(archive_map("seed", seed()), *manifests)
+        act_on_all(installation, {**ACTS, FETCHED: (2, functools.partial(evict_without_its_server, server))})
+        yield installation
+
+
+def build(root: Path, _: str) -> None:
+    repository(root, REPOSITORY).files({"seed.txt": b"original\n"})
+
+
+def act_on_all(installation: Installation, acts: dict[str, tuple[int, Act]]) -> None:
+    left, end = dict(acts), time.monotonic() + 90
     while left:
         assert time.monotonic() < end, f"never got so far: {left}\n{installation.story(min(left))}"
         for name, (calls, act) in list(left.items()):
@@ -86,7 +118,6 @@ def _here(installation: Installation) -> Installation:
                 act(installation, run)
                 del left[name]
         time.sleep(0.1)
-    return installation
 
 
 def done_calls(here: Installation, name: str) -> int:
@@ -125,6 +156,33 @@ def test_an_evicted_run_goes_on_in_a_second_pod(here: Installation) -> None:
     """OP-11."""
     here.wait_run("evicted", lambda found: len(found["status"]["attempts"]) == 2, 60)
     went_on(here, "evicted", "Evicted")
+
+
+def made_jobs(here: Installation, uid: str) -> list[str]:
+    """The kinds and numbers of every Job that was ever made for a Run."""
+    acts = [act["objectRef"] for act in here.cluster.writes(here.namespace) if act["verb"] == "create"]
+    names = {act.get("name", "") for act in acts if act["resource"] == "jobs"}
+    return sorted(name.rpartition("-")[2] for name in names if uid in name)
+
+
+def test_an_evicted_run_goes_on_in_the_tree_that_was_fetched(here: Installation, served: Path) -> None:
+    """Its repository is gone from the server by then: a second fetch would end it, and its commit would be lost."""
+    here.wait_run(FETCHED, lambda found: len(found["status"]["attempts"]) == 2, 60)
+    went_on(here, FETCHED, "Evicted")
+    run = here.get("run", FETCHED)
+    made = Repository(served / "repositories" / REPOSITORY)
+    assert run["status"]["source"]["commit"] == made.git("rev-parse", "main")
+    assert made_jobs(here, run["metadata"]["uid"]) == ["a1", "a2", "f1"]
+    last = tool_outputs(here.events_of(FETCHED))[-1]
+    assert last.split()[-2:] == ["committed", "one"], "the first attempt's commit on what was fetched"
+
+    changes = here.api(f"/api/runs/{here.namespace}.{FETCHED}/changes").body
+    whole = changes["patch"].encode()
+    assert hashlib.sha256(whole).hexdigest() == changes["patchSHA256"] == run["status"]["changes"]["patchSHA256"]
+    made.git("read-tree", "main")
+    made.git("apply", "--cached", "-", stdin=whole)
+    assert made.git("show", ":seed.txt") == "original\nchanged"
+    assert made.git("show", ":tally.txt") == "1\n2\n3\n4"
 
 
 def test_an_evicted_run_in_a_folder_of_its_pod_ends_and_says_why(here: Installation) -> None:

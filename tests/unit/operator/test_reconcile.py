@@ -28,7 +28,7 @@ class Story:
     def __init__(self, **config: Any) -> None:
         self.seconds = 0.0
         self.kube = FakeKube()
-        around = Surroundings(kit.GATEWAY_IP, kit.TARGETS, 0.0)
+        around = Surroundings(kit.GATEWAY_IP, targets=kit.TARGETS, canary_at=0.0)
         self.store = Store()
         self.reconciler = Reconciler(
             self.kube,
