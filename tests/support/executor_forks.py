@@ -5,8 +5,10 @@ The kill is a SIGKILL of the process itself: its Nth event is in the journal, an
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
@@ -77,7 +79,12 @@ class Nursery:
         assert self.parent.stdout is not None
         self.parent.stdin.write(json.dumps(order) + "\n")
         self.parent.stdin.flush()
-        return int(self.parent.stdout.readline()), Process(base, snap, number, None)  # type: ignore[arg-type]
+        hung = threading.Timer(60, os.killpg, (self.parent.pid, signal.SIGKILL))  # then readline finds an end
+        hung.start()
+        code = self.parent.stdout.readline()
+        hung.cancel()
+        assert code, "the attempt did not end"
+        return int(code), Process(base, snap, number, None)  # type: ignore[arg-type]
 
 
 @contextmanager
