@@ -159,10 +159,27 @@ async def test_a_run_that_is_seen_a_moment_later_gets_its_act(served: Served) ->
     served.cluster.tell("set", act())
     await kit.until(lambda: served.gateway.courier._early)
     served.cluster.add_run()
+    await kit.until(lambda: served.gateway.courier._early == {})
     assert [item["id"] for item in (await items(served, "", 1))[0]] == ["i1"]
     await kit.until(lambda: served.cluster.item_owners)
     assert ("i1", "Refused") not in served.cluster.item_statuses
+
+
+async def test_a_run_that_is_over_when_it_is_seen_has_its_act_expired(served: Served) -> None:
+    served.cluster.tell("set", act())
+    await kit.until(lambda: served.gateway.courier._early)
+    served.cluster.add_run(finished=True)
+    await kit.until(lambda: ("i1", "Expired") in served.cluster.item_statuses)
     assert served.gateway.courier._early == {}
+
+
+async def test_a_run_that_went_before_it_was_seen_leaves_its_act_refused(served: Served) -> None:
+    served.cluster.unseen["team", "name-run-1"] = RUN
+    served.cluster.tell("set", act())
+    await asyncio.sleep(2 * QUICK)
+    assert served.cluster.item_statuses == [], "control: the cluster has it"
+    served.cluster.unseen.clear()
+    await kit.until(lambda: ("i1", "Refused") in served.cluster.item_statuses)
 
 
 async def test_a_watch_that_is_far_behind_has_no_act_refused(served: Served) -> None:
