@@ -53,6 +53,8 @@ def fill(image: Image, folder: Path, cache: Path) -> None:
             _compile(folder / "tools", "/opt/tools")
         case Kind.BUSYBOX:
             _busybox(folder / "rootfs")
+            (folder / "data").mkdir()
+            (folder / "data" / "of-the-image").write_text("open to whoever is uid 10002\n")
     shutil.copy(image.dockerfile, folder / "Dockerfile")
     run(["chmod", "-R", "u=rwX,go=rX", folder])
 

@@ -64,10 +64,10 @@ def _running(here: Installation, name: str) -> RunningPod:
 
 
 @contextmanager
-def waiting_run(here: Installation, name: str, **spec: Any) -> Iterator[RunningPod]:
-    """A Run of the `patient` scenario, from its long wait of 240 s on; it is cancelled and deleted at the end."""
+def waiting_run(here: Installation, name: str, scenario: str = "patient", **spec: Any) -> Iterator[RunningPod]:
+    """A Run of a scenario of one command, from its long wait of 240 s on; it is cancelled and deleted at the end."""
     here.delete("run", name)
-    here.apply(run_manifest(name, guild=one_role_guild("patient", "run_shell"), **spec))
+    here.apply(run_manifest(name, guild=one_role_guild(scenario, "run_shell"), **spec))
     try:
         pod = _running(here, name)
         here.wait_run(name, lambda _run: any(e["type"] == "tool.finished" for e in pod.events()), 30)
