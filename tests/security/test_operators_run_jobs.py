@@ -5,7 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from support.fence import Fence, denied
+from support.cluster import Cluster
+from support.fence import Fence, denied, fence
 from support.run_jobs import Change, built_job, executor, mounts, prepare, stored, workshop
 
 __all__ = ["stored"]
@@ -185,3 +186,18 @@ def test_it_asks_for_no_weaker_gate(rules: Fence, stored: dict[str, Any], what: 
 @pytest.mark.parametrize("what", OTHER_VOLUMES)
 def test_it_mounts_no_other_volume(rules: Fence, stored: dict[str, Any], what: str) -> None:
     refused(rules, stored, OTHER_VOLUMES[what])
+
+
+def test_where_images_are_allowed_by_prefix_it_runs_no_other(cluster: Cluster) -> None:
+    prefix = "images.example/team/"
+    with fence(cluster, {"allowed": {"imagePrefixes": [prefix]}}) as strict:
+        own = built_job(strict, strict.run())
+
+        def made(image: str) -> Any:
+            workshop(own["spec"]["template"]["spec"])["image"] = image
+            return strict.create(own, user=strict.account("operator"), dry=True)
+
+        for image in (workshop(own["spec"]["template"]["spec"])["image"], f"{prefix}any:1"):
+            done = made(image)
+            assert done.returncode == 0, f"control: {done.stderr}"
+        assert denied(made("images.example/other:1"), "operator-jobs")
