@@ -173,7 +173,7 @@ func TestReportedTargetsAreNotWaitedFor(t *testing.T) {
 	host, port := silent(t)
 	canary := Target{"canary", "127.0.0.1", deadPort(t), true}
 	config := configFor(gateway, canary)
-	config.ConsecutiveDenials, config.AttemptTimeoutMilliseconds, config.TimeoutSeconds = 3, 500, 10
+	config.ConsecutiveDenials, config.AttemptTimeoutMilliseconds, config.TimeoutSeconds = 3, 1_000, 10
 	began := time.Now()
 	Run(context.Background(), config)
 	alone := time.Since(began)
@@ -190,8 +190,27 @@ func TestReportedTargetsAreNotWaitedFor(t *testing.T) {
 	}
 	config.Targets = []Target{canary, {"required", host, port, true}}
 	began = time.Now()
-	if got := Run(context.Background(), config); got.Outcome != Passed || time.Since(began) < 1500*time.Millisecond {
-		t.Errorf("control: a required one that says nothing is waited for; %+v", got)
+	got := Run(context.Background(), config)
+	took := time.Since(began)
+	if got.Outcome != Passed || got.Targets[1].Last != Timeout || got.Targets[1].DeniedInRow != 3 || took < time.Second {
+		t.Errorf("control: a required one that says nothing is waited for; %v %+v", took, got)
+	}
+	if took > 2*time.Second {
+		t.Errorf("%v: three waits of a second did not overlap", took)
+	}
+}
+
+func TestAnswersInBetweenBeginTheCountAnew(t *testing.T) {
+	gateway, _, _ := server(t, true)
+	port, accepted, stop := server(t, false)
+	config := configFor(gateway, Target{"canary", "127.0.0.1", port, true})
+	config.ConsecutiveDenials, config.TimeoutSeconds = 3, 10
+	time.AfterFunc(500*time.Millisecond, stop)
+	got := Run(context.Background(), config)
+	evidence := got.Targets[0]
+	answered := int64(evidence.Attempts) - 3 // one may have been queued when the listener went
+	if got.Outcome != Passed || evidence.DeniedInRow != 3 || answered < accepted.Load() || answered > accepted.Load()+1 || answered < 2 {
+		t.Errorf("%d answered; %+v", accepted.Load(), got)
 	}
 }
 

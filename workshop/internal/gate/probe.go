@@ -82,18 +82,44 @@ func try(ctx context.Context, config Config, required bool) func() []Evidence {
 	}
 }
 
+// tryTarget counts denials in the order in which the attempts began.
 func tryTarget(ctx context.Context, config Config, target Target) Evidence {
 	evidence := Evidence{Name: target.Name, Required: target.Required, Last: Timeout}
-	for {
-		seen := attempt(ctx, config, target.Host, target.Port)
+	within, stop := context.WithCancel(ctx)
+	defer stop()
+	for flight := range attempts(within, config, target) {
+		seen := <-flight
 		if ctx.Err() != nil && seen != Answered {
 			return evidence // cut short: no evidence
 		}
 		evidence = evidence.next(seen)
-		if evidence.settled(config.ConsecutiveDenials) || !wait(ctx, pause) {
+		if evidence.settled(config.ConsecutiveDenials) {
 			return evidence
 		}
 	}
+	return evidence
+}
+
+// attempts begins one each pause, and as many at a time as must be denied: where packets are dropped without a word,
+// the waits for their answers overlap.
+func attempts(ctx context.Context, config Config, target Target) <-chan chan string {
+	flights := make(chan chan string, config.ConsecutiveDenials-1)
+	go func() {
+		defer close(flights)
+		for {
+			flight := make(chan string, 1)
+			go func() { flight <- attempt(ctx, config, target.Host, target.Port) }()
+			select {
+			case flights <- flight:
+			case <-ctx.Done():
+				return
+			}
+			if !wait(ctx, pause) {
+				return
+			}
+		}
+	}()
+	return flights
 }
 
 func attempt(ctx context.Context, config Config, host string, port int) string {
