@@ -154,6 +154,7 @@ BACKGROUND_COMMAND_SHOWN_CHARS: Final = 200
 PATCH_MAX_BYTES: Final = BLOB_MAX_BYTES
 BASELINE_CONTENT_MAX_BYTES: Final = 256 * MIB
 WORKSHOP_RESTARTS_MAX_COUNT: Final = 3
+WORKSHOP_AWAY_MAX_SECONDS: Final = 120  # the kubelet waits 10, 20, 40 s before the restarts it takes to pass that count
 
 # Gate
 TERMINATION_MESSAGE_MAX_BYTES: Final = 2 * KIB

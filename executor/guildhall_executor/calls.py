@@ -6,14 +6,12 @@ where policy wants one; anything else is an error result the model reads, and vi
 
 from dataclasses import replace
 
-from guildhall_contracts import limits
 from guildhall_contracts.base import OpId, one_line
-from guildhall_contracts.errors import error_info
 from guildhall_contracts.events import PlanUpdated
 from guildhall_contracts.model_api import ToolCall
 from guildhall_contracts.policy import is_external
 
-from guildhall_executor import approvals, delegation, ending, handlers, messages, questions, record, turns
+from guildhall_executor import approvals, delegation, handlers, messages, questions, record, turns
 from guildhall_executor.draft import Draft
 from guildhall_executor.effects import AnswerCode, RunTool
 from guildhall_executor.state import OpenCall, Queued
@@ -215,28 +213,16 @@ def settle(draft: Draft, op: OpId, asked: OpenCall, result: ToolResult) -> None:
     handlers.note_call(draft, op, asked, result)
 
 
-def take_result(draft: Draft, tool_op: OpId, result: ToolResult, *, cancelled: bool = False) -> None:
-    """The result of a tool that is waited for; any other is ignored."""
+def take_result(draft: Draft, tool_op: OpId, result: ToolResult, *, cancelled: bool = False) -> bool:
+    """The result of a tool that is waited for; any other is ignored. Whether it was waited for."""
     held = draft.state.holding(tool_op)
     if held is None or held[1].stage != "running":
-        return
+        return False
     invocation, asked = held
     record.finished(draft, tool_op, invocation.role, result, cancelled=cancelled)
     settle(draft, invocation.op, asked, result)
     release(draft, tool_op)
-    if result.error_code == "workshop_lost":
-        _count_loss(draft, tool_op, result)
-
-
-def _count_loss(draft: Draft, tool_op: OpId, result: ToolResult) -> None:
-    """Tools that were at work together lose the workshop together: that is one loss."""
-    if int(tool_op[1:]) <= draft.state.lost_at:
-        return
-    losses = draft.state.workshop_losses + 1
-    draft.change(workshop_losses=losses, lost_at=draft.seq)
-    if losses > limits.WORKSHOP_RESTARTS_MAX_COUNT:
-        message = f"the workshop was lost {losses} times; the last time: {result.shown[:1_000]}"
-        ending.fail(draft, error_info("workshop_lost", message, retryable=False), "WorkspaceFailed")
+    return True
 
 
 def _update_plan(draft: Draft, op: OpId, asked: OpenCall, arguments: UpdatePlan) -> None:

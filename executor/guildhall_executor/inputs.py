@@ -47,11 +47,12 @@ class ReplyFailed(Record):
 
 
 class ToolEnded(Record):
-    """The tool operation `op` ended."""
+    """The tool operation `op` ended. `awayMilliseconds`: since when no workshop answers, when that is why."""
 
     kind: Literal["tool_ended"] = "tool_ended"
     op: OpId
     result: ToolResult
+    away_milliseconds: int | None = Field(None, ge=0)
 
 
 class Interrupted(Record):

@@ -3,7 +3,7 @@
 No I/O, clock or randomness may be imported here or below; time and numbers come in with the input.
 """
 
-from guildhall_executor import budget, calls, codecalls, ending, opening, people, replies, waits
+from guildhall_executor import budget, calls, codecalls, ending, losses, opening, people, replies, waits
 from guildhall_executor.draft import Draft
 from guildhall_executor.effects import Effect
 from guildhall_executor.inputs import (
@@ -58,9 +58,10 @@ def _take(draft: Draft) -> None:
             replies.take(draft, reply)
         case ReplyFailed(call_id=call_id, error=error):
             replies.take_failure(draft, call_id, error)
-        case ToolEnded(op=op, result=result):
+        case ToolEnded(op=op, result=result, away_milliseconds=away):
             codecalls.end(draft, op)
-            calls.take_result(draft, op, result)
+            if calls.take_result(draft, op, result):
+                losses.judge(draft, op, result, away)
         case CodeCalled() as called:
             codecalls.take(draft, called)
         case Broken(error=error, reason=reason):

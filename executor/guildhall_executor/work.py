@@ -96,7 +96,8 @@ class Work:
         except WorkshopLost as lost:
             seconds = lost.retry_after_seconds
             result = failed("workshop_lost", f"{lost}. It is being started again; try again in {seconds} seconds.")
-            return ToolEnded(op=effect.op, result=result)
+            away = None if lost.away_seconds is None else int(lost.away_seconds * 1_000)
+            return ToolEnded(op=effect.op, result=result, away_milliseconds=away)
         except ValueError:
             result = failed("too_large", "the call does not fit into one request to the workshop; do it in parts")
             return ToolEnded(op=effect.op, result=result)

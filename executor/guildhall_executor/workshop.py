@@ -170,6 +170,8 @@ class Workshop:
         self._connect_seconds = connect_seconds
         self._link: _Link | None = None
         self._connecting = asyncio.Lock()
+        self._away_since: float | None = None  # when the first try of those began that failed since it last answered
+        self._given_up: tuple[int, str] = (0, "")  # how many times nobody answered in time, and why the last time
 
     async def ask(
         self,
@@ -189,8 +191,12 @@ class Workshop:
             await self._link.close()
 
     async def _linked(self) -> _Link:
+        """The connection, made anew if need be; who waited while another tried in vain does not try once more."""
+        given_up, _ = self._given_up
         async with self._connecting:
             if self._link is None or self._link.lost is not None:
+                if self._given_up[0] != given_up:
+                    raise self._away(self._given_up[1])
                 if self._link is not None:
                     await self._link.close()
                 self._link = await self._connect()
@@ -200,15 +206,24 @@ class Workshop:
         """Tries until `connect_seconds` are over: a restarted workshop needs a moment."""
         loop = asyncio.get_running_loop()
         until = loop.time() + self._connect_seconds
+        self._away_since = loop.time() if self._away_since is None else self._away_since
         pause = 0.05
         while True:
             try:
-                return await self._hello()
+                link = await self._hello()
             except (OSError, WorkshopLost) as error:
                 if loop.time() + pause >= until:
-                    raise WorkshopLost(_why(error)) from error
+                    self._given_up = (self._given_up[0] + 1, _why(error))
+                    raise self._away(_why(error)) from error
+            else:
+                self._away_since = None
+                return link
             await asyncio.sleep(pause)
             pause = min(pause * 2, 1.0)
+
+    def _away(self, why: str) -> WorkshopLost:
+        now = asyncio.get_running_loop().time()
+        return WorkshopLost(why, away_seconds=now - (now if self._away_since is None else self._away_since))
 
     async def _hello(self) -> _Link:
         reader, writer = await asyncio.open_unix_connection(self._path)

@@ -128,8 +128,9 @@ class Story:
         """The oldest tool at work ends, or the one whose call has the id `of`."""
         return self.put(ToolEnded(op=self._tool(of), result=ToolResult(blocks=[block(text)])))
 
-    def tool_fails(self, code: str, message: str = "no", *, of: str = "") -> "Story":
-        return self.put(ToolEnded(op=self._tool(of), result=failed(code, message)))
+    def tool_fails(self, code: str, message: str = "no", *, of: str = "", away: int | None = None) -> "Story":
+        """`away`: for how many milliseconds the workshop could not be reached."""
+        return self.put(ToolEnded(op=self._tool(of), result=failed(code, message), away_milliseconds=away))
 
     def _tool(self, of: str) -> str:
         found = [one for one in self.running() if of in ("", one.call.id)]

@@ -24,11 +24,15 @@ class Ask(Protocol):
 
 
 class WorkshopLost(Exception):  # noqa: N818  reads as what it says
-    """The workshop went away, or spoke nonsense and was cut off. Trying again after a while can help."""
+    """The workshop went away, or spoke nonsense and was cut off. Trying again after a while can help.
 
-    def __init__(self, message: str, retry_after_seconds: int = 5) -> None:
+    `away_seconds`: set when it could not be reached at all: for how long nobody has answered for it now.
+    """
+
+    def __init__(self, message: str, retry_after_seconds: int = 5, away_seconds: float | None = None) -> None:
         super().__init__(message)
         self.retry_after_seconds = retry_after_seconds
+        self.away_seconds = away_seconds
 
 
 def sent_bytes(data: str) -> bytes:

@@ -503,6 +503,28 @@ def test_a_workshop_lost_too_often_ends_the_run() -> None:
     assert (story.error.kind, story.taken().state.ending.reason) == ("workshop_lost", "WorkspaceFailed")  # type: ignore[union-attr]
 
 
+def test_a_workshop_that_is_being_restarted_is_waited_for() -> None:
+    """Nobody answers before the last restart for longer than three calls wait: no call of those is a loss."""
+    story = solo()
+    for lost in range(limits.WORKSHOP_RESTARTS_MAX_COUNT):
+        story.reply("", call("run_shell", {"command": "x"})).tool_fails("workshop_lost", "gone")
+        for tried in range(1, 7):
+            away = min(tried * 20_000, limits.WORKSHOP_AWAY_MAX_SECONDS * 1_000)
+            story.reply("", call("run_shell", {"command": "x"})).tool_fails("workshop_lost", "gone", away=away)
+            assert story.state.ending is None, (lost, tried)
+    story.reply("", call("run_shell", {"command": "x"})).tool_fails("workshop_lost", "gone")
+    assert story.error is not None, "control: the next loss counts"
+
+
+def test_a_workshop_that_stays_away_ends_the_run() -> None:
+    story = solo().reply("", call("run_shell", {"command": "x"}))
+    story.tool_fails("workshop_lost", "nobody there", away=limits.WORKSHOP_AWAY_MAX_SECONDS * 1_000 + 1)
+    assert story.error is not None
+    assert (story.error.kind, story.taken().state.ending.reason) == ("workshop_lost", "WorkspaceFailed")  # type: ignore[union-attr]
+    assert "not answered for 120 seconds" in story.error.message
+    assert "nobody there" in story.error.message
+
+
 def test_a_reply_to_an_old_call_changes_nothing() -> None:
     story = solo()
     first = story.asked

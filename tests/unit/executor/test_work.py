@@ -1,16 +1,19 @@
 """The tools against the real workshop binary: a planner, a coder and a reviewer repair a small project."""
 
+import contextlib
 import hashlib
 import json
 import os
 import signal
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from guildhall_contracts.model_api import ToolMessage
+from guildhall_contracts import limits
+from guildhall_contracts.model_api import ModelRequest, ToolMessage
 from support.executor_gateway import FakeGateway, Json, calls, one, serving, tool_call
 from support.executor_process import until
 from support.executor_run import SOLO, TEAM, Outcome, run, snapshot
@@ -83,13 +86,90 @@ def test_a_team_repairs_a_project(tmp_path: Path, workshop: Workshop) -> None:
     assert (got.folder / "summary.txt").read_text() == "Repaired add\n"
 
 
-def test_a_command_that_kills_the_workshop_ends_in_its_true_reason(tmp_path: Path, workshop: Workshop) -> None:
+def test_a_command_that_kills_the_workshop_ends_in_its_true_reason(
+    tmp_path: Path, workshop: Workshop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(limits, "WORKSHOP_AWAY_MAX_SECONDS", 1)
     kill = one("run_shell", command=f"kill -9 {workshop.process.pid}; sleep 5")
-    with serving(*[kill] * 9) as gateway:
+    with serving(*[kill] * 20) as gateway:
         got = go(tmp_path, workshop, gateway)
     assert (got.message.outcome, got.message.reason) == ("failed", "WorkspaceFailed")
+    ended = [event.error_code for event in got.of("tool.finished")]
+    assert ended == ["workshop_lost"] * len(ended)
+    assert len(ended) == len(gateway.requests) > 4, "more calls than losses: nobody was there to be lost"
+    assert "the workshop has not answered for 1 seconds" in got.of("run.finished")[-1].error.message
+
+
+def restarting(base: Path, stack: contextlib.ExitStack, seconds: float) -> Callable[[ModelRequest], Json]:
+    """Begins a workshop; the step kills it, has a new one begin after `seconds`, and asks for a command."""
+    servers = [stack.enter_context(running(base, "--unconfined"))]
+
+    def step(_: ModelRequest) -> Json:
+        servers[-1].process.kill()
+        servers[-1].process.wait()
+        again = threading.Timer(seconds, lambda: servers.append(stack.enter_context(running(base, "--unconfined"))))
+        again.start()
+        stack.callback(again.join)
+        return one("run_shell", command="echo back")
+
+    return step
+
+
+def test_three_restarts_are_survived_however_many_calls_find_nobody(tmp_path: Path) -> None:
+    """Each restart takes longer than a call waits for it, as the kubelet's do: such calls are answered, not counted."""
+    base = tmp_path / "w"
+    (base / "workspace").mkdir(parents=True)
+    look = one("run_shell", command="echo back")
+    with contextlib.ExitStack() as stack:
+        kill = restarting(base, stack, 1.0)
+        script = [look, *[kill, *[look] * 12] * limits.WORKSHOP_RESTARTS_MAX_COUNT, one("finish", result="ok")]
+        with serving(*script) as gateway:
+            got = run(tmp_path / "x", snapshot(url=gateway.url), socket=base / "w.sock")
+    assert got.message.outcome == "succeeded", got.message
+    ended = [event.error_code for event in got.of("tool.finished")][:-1]
+    lost = ended.count("workshop_lost")
+    assert lost > limits.WORKSHOP_RESTARTS_MAX_COUNT, "control: more calls were lost than a Run survives losses"
+    assert ended[0] == ended[-1] is None
+    shown = [event.output for event in got.of("tool.finished") if event.error_code]
+    assert all("try again in 5 seconds" in text for text in shown)
+
+
+def test_the_fourth_workshop_that_dies_in_a_call_ends_the_run(tmp_path: Path) -> None:
+    base = tmp_path / "w"
+    (base / "workspace").mkdir(parents=True)
+    suicide = one("run_shell", command=f"until kill -9 $(cat {base}/pid); do sleep 0.05; done; sleep 5")
+    with contextlib.ExitStack() as stack:
+        stop = stack.enter_context(kept_up(base))
+        with serving(*[suicide] * 20) as gateway:
+            snap = snapshot(url=gateway.url)
+            got = run(tmp_path / "x", snap, socket=stop, workshop_connect_seconds=10.0)
+    assert (got.message.outcome, got.message.reason) == ("failed", "WorkspaceFailed")
     assert [event.error_code for event in got.of("tool.finished")] == ["workshop_lost"] * 4
-    assert len(gateway.requests) == 4
+    assert "the workshop was lost 4 times" in got.of("run.finished")[-1].error.message
+
+
+@contextlib.contextmanager
+def kept_up(base: Path) -> Iterator[Path]:
+    """A workshop that is begun again whenever it dies; the context's value is its socket."""
+    over = threading.Event()
+    begun = threading.Event()
+
+    def serve() -> None:
+        while not over.is_set():
+            with running(base, "--unconfined") as server:
+                (base / "pid").write_text(str(server.process.pid))
+                begun.set()
+                while server.process.poll() is None and not over.wait(0.02):
+                    pass
+
+    keeper = threading.Thread(target=serve)
+    keeper.start()
+    assert begun.wait(30)
+    try:
+        yield base / "w.sock"
+    finally:
+        over.set()
+        keeper.join()
 
 
 def test_what_the_model_is_shown_is_the_same_every_time(tmp_path: Path) -> None:
