@@ -22,7 +22,8 @@ from statistics import mean
 from executor_step import cpu_milliseconds, measure
 
 HERE = Path(__file__).resolve().parent
-VENV = Path.home() / ".cache/guildhall/mini/venv"
+CACHE = os.environ.get("XDG_CACHE_HOME", "")
+VENV = (Path(CACHE) if CACHE.startswith("/") else Path.home() / ".cache") / "guildhall/mini/venv"
 RIVAL = "mini-swe-agent==2.4.6"
 BOUNDS = {50: 1.5, 800: 1.0}
 Steps = dict[int, float]

@@ -9,7 +9,8 @@ import sys
 import tarfile
 from pathlib import Path
 
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "guildhall" / "inputs"
+MOVED = os.environ.get("XDG_CACHE_HOME", "")  # counts only as an absolute path
+CACHE = (Path(MOVED) if MOVED.startswith("/") else Path.home() / ".cache") / "guildhall" / "inputs"
 STAMP = 1_700_000_000  # every entry's time
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import fcntl
 import json
+import os
 import subprocess
 import sys
 from dataclasses import asdict
@@ -14,11 +15,13 @@ from pathlib import Path
 sys.path[0] = str(Path(__file__).resolve().parent.parent)
 
 from images.imaging.builders import choose  # noqa: E402
+from images.imaging.cache import folder  # noqa: E402
 from images.imaging.catalog import CATALOG, ROOT  # noqa: E402
 from images.imaging.errors import ImageError  # noqa: E402
 from images.imaging.pipeline import Built, Settings, chart_values, make  # noqa: E402
 
-CACHE = Path.home() / ".cache" / "guildhall" / "images"
+CACHE = folder()
+INTERRUPTED = "images: interrupted; the same command goes on, and builds only what is not built yet"
 
 
 def _arguments() -> argparse.Namespace:
@@ -68,6 +71,10 @@ def main() -> int:
     except ImageError as error:
         print(f"images: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        if not os.environ.get("GUILDHALL_WITHIN"):  # who started it says it
+            print(f"\n{INTERRUPTED}", file=sys.stderr)
+        return 130
     if arguments.values:
         arguments.values.write_text(json.dumps(chart_values(built), indent=1) + "\n")
     _print(built, arguments.json)

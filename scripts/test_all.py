@@ -2,7 +2,7 @@
 """Runs every test there is and says so at the end: passed, failed, skipped, and what this machine could not do.
 
 Exit status: 0 all passed; 1 something failed; 2 nothing could begin; 3 nothing failed but a part could not run here
-(each is named). Runs before .venv exists, so it uses the standard library only.
+(each is named); 130 interrupted. Runs before .venv exists, so it uses the standard library only.
 """
 
 import argparse
@@ -26,6 +26,9 @@ It needs uv, Go, Node 20.19 or newer, Chromium and some Debian packages; for the
 On two cores it takes about 33 minutes; the first run builds a Kubernetes before that (about 12 minutes more).
 It takes the embedded cluster down and up again: what is in it, as a demo that was left running, is gone then.
 """
+INTERRUPTED = """
+test: interrupted; what ran left its logs in artifacts/test. `make test` begins again (what was built stays),
+`make cluster-down` takes the cluster down if it is up"""
 
 
 def provided(lacks: list[Lack], yes: bool, cluster: bool) -> list[Lack]:
@@ -67,5 +70,14 @@ def main() -> int:
     return report.finish(outcomes, provide.by_hand(lacks).strip().splitlines(), time.monotonic() - began)
 
 
+def interruptible() -> int:
+    """`main`, and what a person who pressed Ctrl-C wants to know instead of a traceback."""
+    try:
+        return main()
+    except KeyboardInterrupt:
+        print(INTERRUPTED, flush=True)
+        return 130
+
+
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(interruptible())

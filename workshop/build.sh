@@ -2,7 +2,8 @@
 # Builds the static workshop binary. Usage: build.sh [OUTPUT]; GOARCH as usual.
 set -eu
 cd "$(dirname "$0")"
-output=${1:-${XDG_CACHE_HOME:-$HOME/.cache}/guildhall/workshop/guildhall-workshop}
+case ${XDG_CACHE_HOME:-} in /*) cache=$XDG_CACHE_HOME ;; *) cache=$HOME/.cache ;; esac
+output=${1:-$cache/guildhall/workshop/guildhall-workshop}
 version=${VERSION:-0.1.0}
 mkdir -p "$(dirname "$output")"
 new=$output.new.$$ # its own: tests build side by side, and what one moves must be whole

@@ -79,6 +79,8 @@ def choose(wanted: str, store: Path) -> Builder:
     if wanted != "auto":
         if shutil.which(wanted) is None:
             raise ImageError(f"{wanted} is not installed")
+        if wanted != "buildah" and not answers(wanted):
+            raise ImageError(f"{wanted} is installed, but its engine does not answer; start it, or see `{wanted} info`")
         return Builder(wanted, store)
     for tool in ("docker", "podman"):
         if answers(tool):

@@ -10,13 +10,13 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from cluster.embedded import ground
+from cluster.embedded import build, ground
 from cluster.embedded.errors import RefusalError
 from cluster.embedded.layout import from_environment
 from needs import catalog
 from needs.catalog import Need
 
-from demo.state import FILE, KUBECONFIG, ROOT, State, place, say
+from demo.state import CONTROL, FILE, KUBECONFIG, ROOT, State, place, say
 from demo.tools import StepError, run
 from images.imaging import builders
 
@@ -35,8 +35,11 @@ class Cluster(ABC):
 
     state: State
     name: str
-    cost: str = ""
     environment: dict[str, str] = field(default_factory=lambda: dict(os.environ))
+
+    @abstractmethod
+    def cost(self) -> str:
+        """What it takes of time and disk to have it up, as things are here."""
 
     @abstractmethod
     def needs(self) -> list[Need]:
@@ -102,12 +105,14 @@ class Context(Cluster):
     """A cluster of the person's own. Its nodes must be able to pull: REGISTRY names where the images are pushed."""
 
     def __init__(self, state: State, context: str) -> None:
-        name = f"context:{context}"
-        super().__init__(state, name, f"your context '{context}'; the chart goes into namespace guildhall-system")
+        super().__init__(state, f"context:{context}")
         self.context = context
 
+    def cost(self) -> str:
+        return f"your context '{self.context}'; the chart goes into namespace {CONTROL}"
+
     def needs(self) -> list[Need]:
-        return catalog.for_context()
+        return catalog.for_context(self.context)
 
     def identity(self) -> str:
         """The uid of its first namespace; a name in a kubeconfig can come to lead elsewhere."""
@@ -150,7 +155,11 @@ class Kind(Cluster):
     """kind on docker: one control plane, one worker (policy for a pod's own node is not enforced everywhere)."""
 
     def __init__(self, state: State) -> None:
-        super().__init__(state, "kind", "kind: two nodes on docker, about 2 minutes and 2 GB of disk the first time")
+        super().__init__(state, "kind")
+
+    def cost(self) -> str:
+        there = "there already" if self.identity() else "their image is pulled where docker has it not, about 1 GB"
+        return f"kind: two nodes on docker; {there}"
 
     def needs(self) -> list[Need]:
         return catalog.for_kind()
@@ -181,12 +190,18 @@ class Kind(Cluster):
         return {name: image["ref"] for name, image in table.items()}
 
 
+TO_BUILD = "the embedded Kubernetes, as root: about 8 minutes to build on two cores, 7 GB of disk"
+BUILT = "the embedded Kubernetes, as root: built already, up in 10 seconds"
+
+
 class Embedded(Cluster):
     """The Kubernetes this repository builds for its tests; needs Linux and root."""
 
     def __init__(self, state: State) -> None:
-        cost = "the embedded Kubernetes: first time 12 minutes to build and 8 GB of disk, as root"
-        super().__init__(state, "embedded", cost)
+        super().__init__(state, "embedded")
+
+    def cost(self) -> str:
+        return BUILT if build.binaries(from_environment()).exists() else TO_BUILD
 
     def needs(self) -> list[Need]:
         return catalog.for_embedded()

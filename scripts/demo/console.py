@@ -5,6 +5,7 @@ import signal
 import socket
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from demo.clusters import Cluster
@@ -12,6 +13,8 @@ from demo.state import CACHE, CONTROL, ROOT, RUNS, State, process_start, say
 from demo.tools import StepError
 
 PORT = 8080
+END_SECONDS = 5.0
+VIEWER_NAME = "demo-viewer"
 VIEWER = ROOT / "examples" / "demo" / "viewer.yaml"
 
 
@@ -34,10 +37,20 @@ def free_port() -> int:
     raise StepError("no free port on 127.0.0.1")
 
 
+def _runs(state: State) -> bool:
+    return bool(state.forward_pid and state.forward_start) and process_start(state.forward_pid) == state.forward_start
+
+
 def stop_forward(state: State) -> None:
-    """Ends the recorded port-forward, and only that process."""
-    if state.forward_pid and process_start(state.forward_pid) == state.forward_start:
-        os.kill(state.forward_pid, signal.SIGTERM)
+    """Ends the recorded port-forward, and only that process; back when it is over and its port is free."""
+    for end in (signal.SIGTERM, signal.SIGKILL):
+        if not _runs(state):
+            break
+        with suppress(ProcessLookupError):  # it may end by itself right now
+            os.kill(state.forward_pid, end)
+        until = time.monotonic() + END_SECONDS
+        while _runs(state) and time.monotonic() < until:
+            time.sleep(0.02)
     state.forward_pid, state.forward_start = 0, ""
     state.save()
 
@@ -56,7 +69,7 @@ def open_console(cluster: Cluster, state: State) -> Address:
     state.save()
     _wait(port, log.name)
     cluster.kubectl("--namespace", RUNS, "apply", "--filename", str(VIEWER))
-    token = cluster.kubectl("--namespace", RUNS, "create", "token", "demo-viewer", "--duration", "1h").strip()
+    token = cluster.kubectl("--namespace", RUNS, "create", "token", VIEWER_NAME, "--duration", "1h").strip()
     return Address(f"http://127.0.0.1:{port}", token)
 
 
@@ -78,4 +91,6 @@ Watch it in the console (left running; the port-forward is recorded and ends wit
   {address.token}
 
   To use kubectl yourself:  {cluster.shell()}
+  Another token:            kubectl create token {VIEWER_NAME} -n {RUNS}
+  The Run:                  kubectl describe run {run} -n {RUNS}
   To remove everything:     make demo-down""")

@@ -6,21 +6,23 @@ from needs import catalog, provide
 
 from demo import clusters, console, install, job
 from demo.clusters import Cluster
-from demo.state import State, place, say
+from demo.state import CACHE, State, place, say
 from demo.tools import StepError
 
 COST = """\
 Guildhall demo: an agent team repairs a broken Python package inside your Kubernetes, cut off from the network.
   The model is scripted (no provider is called); everything else is real. What it takes:
   cluster  {cluster}
-  images   8 images, about 3 minutes the first time, 1 GB of disk
-  run      under a minute; the cluster uses about 2 GiB of memory while it is up
+  images   {images}
+  run      under a minute; with the cluster at most 1.7 GB of memory
 """
+FIRST_IMAGES = "8 images: about 3 minutes to build, 3 GB of disk"
+LATER_IMAGES = "8 images; what did not change is not built again"
 OTHER = """\
 demo: there is a demo already, in {there}; this one would go to {here}.
 Remove that one first: make demo-down"""
 BY_HAND = """\
-demo: nothing was done. This machine lacks what only you can install:
+demo: nothing was done. This is missing, and only you can provide it:
 {lines}"""
 
 
@@ -54,7 +56,8 @@ def up(yes: bool) -> int:
     if state.cluster and state.cluster != cluster.name:
         say(OTHER.format(there=place(state.cluster), here=place(cluster.name)))
         return 2
-    say(COST.format(cluster=cluster.cost))
+    built = any((CACHE / "images").glob("*.tar"))
+    say(COST.format(cluster=cluster.cost(), images=LATER_IMAGES if built else FIRST_IMAGES))
     if not prepared(cluster, yes):
         return 2
     cluster.start()
@@ -63,7 +66,7 @@ def up(yes: bool) -> int:
     install.helm(cluster, images, state)
     run = job.start(cluster, state)
     address = console.open_console(cluster, state)
-    finished = job.follow(cluster, run)
+    finished = job.follow(cluster, run, address)
     proven = job.prove(cluster, run, address)
     console.say_where(cluster, address, run)
     return 0 if finished and proven else 1

@@ -43,29 +43,48 @@ def start(cluster: Cluster, state: State) -> str:
     cluster.kubectl("--namespace", RUNS, "apply", "--filename", str(DEMO / "guild.yaml"))
     manifest = (DEMO / "run.yaml").read_text().replace("name: fix-cachetools\n", f"name: {name}\n")
     cluster.kubectl("--namespace", RUNS, "apply", "--filename", "-", stdin=manifest)
-    say(f"  kubectl --namespace {RUNS} get run {name} --watch")
+    say(f"  to watch it from another terminal:  {cluster.shell()}")
+    say(f"  and there:  kubectl --namespace {RUNS} get run {name} --watch")
     return name
 
 
-def follow(cluster: Cluster, name: str, seconds: int = 300) -> bool:
-    """Prints each change of phase until the Run ends; whether it succeeded."""
+def _status(cluster: Cluster, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(cluster.kubectl("--namespace", RUNS, "get", "run", name, "--output", "json"))
+    status: dict[str, Any] = found.get("status", {})
+    return status
+
+
+def follow(cluster: Cluster, name: str, address: Address, seconds: int = 300) -> bool:
+    """Prints each change of phase until the Run ends, then its row with all it cost; whether it succeeded."""
     said, end = "", time.monotonic() + seconds
     while time.monotonic() < end:
-        status = json.loads(cluster.kubectl("--namespace", RUNS, "get", "run", name, "--output", "json")).get(
-            "status", {}
-        )
+        status = _status(cluster, name)
         phase = status.get("phase", "Pending")
         line = f"{phase:<14} {status.get('reason', '')}"
         if line != said:
             said = line
             say(f"  {time.strftime('%H:%M:%S')}  {line}")
         if phase in DONE:
+            _settle(cluster, name, address)
             say(f"\n{cluster.kubectl('--namespace', RUNS, 'get', 'run', name).rstrip()}")
             if phase != "Succeeded":
                 say(_why(status))
             return bool(phase == "Succeeded")
         time.sleep(0.5)
     raise StepError(f"Run {RUNS}/{name} did not end within {seconds} s; see `kubectl describe run {name} -n {RUNS}`")
+
+
+def _settle(cluster: Cluster, name: str, address: Address, seconds: int = 20) -> None:
+    """Waits until the Run's row has every call of the ledger: the gateway writes a Run's figures every few seconds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        usage = _status(cluster, name).get("usage", {})
+        flow = _get(address, f"/api/runs/{RUNS}.{name}/flow", tries=1)
+        totals = (flow.get("ledger") or {}).get("totals", {})
+        if totals and all(usage.get(figure) == totals.get(figure) for figure in ("calls", "costMicroUSD")):
+            return
+        time.sleep(0.5)
+    say("  (its last figures are not in its row yet)")
 
 
 def _why(status: dict[str, Any]) -> str:
@@ -75,7 +94,7 @@ def _why(status: dict[str, Any]) -> str:
 
 def prove(cluster: Cluster, name: str, address: Address) -> bool:
     """Fetches the patch from the api and checks it with nothing of Guildhall's: source, fault, patch, test-suite."""
-    changes = _get(address, f"/api/runs/{RUNS}.{name}/changes")
+    changes = _get(address, f"/api/runs/{RUNS}.{name}/changes", "patch")
     patch = changes.get("patch")
     if not patch:
         say(f"  no patch: {changes.get('message', 'the api has none')}")
@@ -88,14 +107,14 @@ def prove(cluster: Cluster, name: str, address: Address) -> bool:
         return subprocess.run([*WORKSPACE, "check", str(path)], check=False).returncode == 0
 
 
-def _get(address: Address, path: str, tries: int = 20) -> dict[str, Any]:
-    """GET as JSON from the api; tried again while the patch is still on its way."""
+def _get(address: Address, path: str, wanted: str = "", tries: int = 20) -> dict[str, Any]:
+    """GET as JSON from the api; tried again while the field `wanted` is still on its way."""
     request = urllib.request.Request(address.url + path, headers={"Authorization": f"Bearer {address.token}"})  # noqa: S310
     for left in reversed(range(tries)):
         try:
             with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310  our own port-forward
                 body: dict[str, Any] = json.load(answer)
-            if body.get("patch") or not left:
+            if not wanted or body.get(wanted) or not left:
                 return body
         except OSError as error:
             if not left:

@@ -2,7 +2,7 @@
 
 from demo.clusters import Cluster, Context, Embedded, Kind
 from demo.console import stop_forward
-from demo.state import CONTROL, RELEASE, ROOT, RUNS, State, place, say
+from demo.state import CACHE, CONTROL, RELEASE, ROOT, RUNS, State, place, say
 from demo.tools import run
 
 
@@ -12,6 +12,9 @@ def _cluster(state: State) -> Cluster | None:
     return {"kind": Kind, "embedded": Embedded}[state.cluster](state) if state.cluster else None
 
 
+GONE = f"""\
+The demo is gone. What was built stays for the next time: 3.4 GB in {CACHE} and 6.7 GB in Go's caches.
+To free that too: make cluster-down; rm -r {CACHE}; go clean -cache -modcache (these are all your Go projects')"""
 CRDS = tuple(f"{path.stem}.guildhall.dev" for path in sorted((ROOT / "crds").glob("*.yaml")))
 
 
@@ -59,5 +62,5 @@ def everything(state: State) -> int:
     elif state.installed and cluster.attach():
         _uninstall(cluster, state)
     state.forget()
-    say("The demo is gone. What was built stays cached in ~/.cache/guildhall; delete that to free the disk.")
+    say(GONE)
     return 0

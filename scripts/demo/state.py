@@ -1,12 +1,13 @@
 """What the demo made, so that `make demo-down` removes exactly that. One demo at a time, in one cluster."""
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from cluster.embedded.layout import user_cache
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "guildhall"
+CACHE = user_cache()
 FILE = CACHE / "demo" / "state.json"
 KUBECONFIG = CACHE / "demo" / "kubeconfig"
 
@@ -84,8 +85,9 @@ def place(cluster: str) -> str:
 
 
 def process_start(pid: int) -> str:
-    """When process `pid` started, in clock ticks since boot; empty when there is none. A pid alone may be reused."""
+    """When process `pid` started, in clock ticks since boot; empty when it is over. A pid alone may be reused."""
     try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()[19]
+        fields = Path(f"/proc/{pid}/stat").read_text().rsplit(") ", 1)[1].split()
+        return "" if fields[0] in "ZX" else fields[19]  # over, though nobody has asked for its exit status yet
     except (OSError, IndexError):
         return ""

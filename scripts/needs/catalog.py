@@ -131,8 +131,17 @@ def for_kind() -> list[Need]:
     return [*BASE, *for_images(), *CLIENTS]
 
 
-def for_context() -> list[Need]:
+def context_problem(context: str) -> str:
+    """Why kubectl cannot use `context`, or empty; where there is no kubectl, that is what there is to say."""
+    if not shutil.which("kubectl") or output("kubectl", "config", "get-contexts", context, "--output", "name"):
+        return ""
+    known = (output("kubectl", "config", "get-contexts", "--output", "name") or "").split()
+    return f"your kubeconfig has no such context; it has: {', '.join(known) or 'none'}"
+
+
+def for_context(context: str) -> list[Need]:
     """A cluster of one's own: its nodes pull from REGISTRY, where docker or podman pushes."""
+    named = Need(f"CONTEXT={context}", lambda: context_problem(context), way="name one of those, or set KUBECONFIG")
     pusher = Need(
         "docker or podman",
         lambda: "" if engine() else "neither answers",
@@ -144,7 +153,7 @@ def for_context() -> list[Need]:
         way="REGISTRY=<host/path your nodes can pull from>",
     )
     images = [need for need in for_images() if need.name not in {"buildah", "mmdebstrap"}]  # buildah pushes nowhere
-    return [*BASE, pusher, *images, *CLIENTS, registry]
+    return [*BASE, pusher, *images, *CLIENTS, named, registry]
 
 
 def for_tests(cluster: bool) -> list[Need]:

@@ -4,12 +4,15 @@ import os
 import signal
 import subprocess
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 from testing import counts, report
 from testing.counts import Counts
 from testing.report import Outcome, log_of
 from testing.stages import OUT, ROOT, Stage
+
+CLEAN_UP_SECONDS = 20
 
 
 @dataclass
@@ -37,7 +40,22 @@ def execute(stage: Stage, command: list[str]) -> Ended:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
             status = None
+        except KeyboardInterrupt:
+            interrupt(process)
+            raise
     return Ended(status, log_of(stage).read_bytes()[begin:].decode(errors="replace"))
+
+
+def interrupt(process: subprocess.Popen[bytes]) -> None:
+    """Passes Ctrl-C on to a stage, which is in a session of its own; gives it time to clean up, then ends it."""
+    try:
+        os.killpg(process.pid, signal.SIGINT)
+        process.wait(CLEAN_UP_SECONDS)
+    except (subprocess.TimeoutExpired, KeyboardInterrupt):
+        pass  # a second Ctrl-C means now
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
 
 
 def counted(stage: Stage, ended: Ended) -> Counts:

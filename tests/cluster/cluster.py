@@ -103,7 +103,8 @@ def main() -> int:
         print(f"cluster: {failure}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("cluster: interrupted; run the same command again to go on", file=sys.stderr)
+        if not os.environ.get("GUILDHALL_WITHIN"):  # who started it says it
+            print("\ncluster: interrupted; the same command goes on where this one stopped", file=sys.stderr)
         return 130
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cluster.embedded.layout import user_cache
 from support.cluster import Cluster
 from support.installation import ROOT, cluster_environment
 
@@ -19,8 +20,16 @@ pytestmark = [pytest.mark.cluster, pytest.mark.alone, pytest.mark.slow]
 DEMO = ROOT / "scripts" / "demo"
 
 
+def own_record(folder: Path) -> Path:
+    """A cache with a record of its own, for a person's demo is not this test's; what was built is the person's."""
+    (folder / "guildhall").mkdir()
+    for name in ("cluster", "images", "inputs"):
+        (folder / "guildhall" / name).symlink_to(user_cache() / name)
+    return folder
+
+
 def act(cluster: Cluster, cache: Path, word: str) -> subprocess.CompletedProcess[str]:
-    """One of the two commands, with a record of its own: a person's demo is not this test's."""
+    """One of the two commands."""
     environment = {**cluster_environment(cluster), "XDG_CACHE_HOME": str(cache), "YES": "1"}
     for name in ("CONTEXT", "REGISTRY"):
         environment.pop(name, None)
@@ -47,6 +56,7 @@ def get(url: str, token: str) -> tuple[int, Any]:
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="the embedded cluster needs root")
 def test_the_demo_works_as_typed_and_is_removed_whole(cluster: Cluster, tmp_path: Path) -> None:
+    own_record(tmp_path)
     before = objects(cluster)
     assert "namespace/guildhall-demo" not in before, "take down the demo that is up: make demo-down"
     try:

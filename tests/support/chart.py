@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from cluster.embedded.layout import from_environment
 
 ROOT = Path(__file__).resolve().parents[2]
 CHART = ROOT / "charts" / "guildhall"
@@ -25,9 +26,8 @@ def helm() -> str:
     found = shutil.which("helm")
     if found:
         return found
-    cached = sorted(
-        Path.home().glob(".cache/guildhall/cluster/bin-*/helm"), key=lambda path: path.stat().st_mtime, reverse=True
-    )
+    built = from_environment().cache.glob("bin-*/helm")
+    cached = sorted(built, key=lambda path: path.stat().st_mtime, reverse=True)
     if not cached:
         pytest.skip("no helm: not on PATH, and `make cluster-up` has not built one")
     return str(cached[0])

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from cluster.embedded.layout import user_cache
 from support.fetching import free_port
 
-CACHE = Path.home() / ".cache" / "guildhall" / "sshd"
+CACHE = user_cache() / "sshd"
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from cluster.embedded.layout import user_cache
 from guildhall_contracts import frames
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,7 +22,7 @@ SOURCES = ROOT / "workshop"
 @cache
 def workshop_binary() -> Path:
     """The binary, built from the sources beside these tests (the Go build cache makes the second time cheap)."""
-    target = Path.home() / ".cache" / "guildhall" / "workshop-tests" / "guildhall-workshop"
+    target = user_cache() / "workshop-tests" / "guildhall-workshop"
     subprocess.run(["sh", str(SOURCES / "build.sh"), str(target)], check=True, capture_output=True)
     return target
 

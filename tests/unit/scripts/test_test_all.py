@@ -109,7 +109,7 @@ def test_the_chart_s_tests_come_after_what_brings_helm(machine: Machine) -> None
     names = [stage.name for stage in (*stages.lint(), *stages.local(), *stages.cluster())]
     assert names.index("chart") > names.index("cluster-up")
     assert stages.helm() == "helm is not installed, and no cluster was built, which brings it"
-    built = machine.folder / ".cache" / "guildhall" / "cluster" / "bin-0123" / "helm"
+    built = machine.folder / "cache" / "guildhall" / "cluster" / "bin-0123" / "helm"
     built.parent.mkdir(parents=True)
     built.touch()
     assert stages.helm() == ""
