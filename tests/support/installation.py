@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -197,3 +198,8 @@ def condition(run: dict[str, Any], kind: str) -> dict[str, Any]:
     """The condition of `kind`, or an empty one."""
     conditions = run.get("status", {}).get("conditions", [])
     return next((item for item in conditions if item["type"] == kind), {})
+
+
+def instant(stamp: str) -> datetime:
+    """A time as Kubernetes, the ledger and the events write it."""
+    return datetime.fromisoformat(stamp)
