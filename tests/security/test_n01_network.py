@@ -72,9 +72,10 @@ def free_ip(installation: Installation) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def other(installation: Installation) -> Iterator[RunningPod]:
-    """Another Run, in an image of busybox alone, with a server for whoever reaches it."""
+    """Another Run, in an image of busybox alone; beside it, with the executor's python, a server for who reaches it."""
     with waiting_run(installation, "n01-busybox", image=installation.images["busybox"]) as running:
-        done = running.shell(f"nc -ll -p {SERVED} -e cat </dev/null >/dev/null 2>&1 &")
+        serve = f"python3 -m http.server -d /tmp {SERVED} </dev/null >/dev/null 2>&1 &"
+        done = running.inside("executor", "sh", "-c", serve)
         assert done.returncode == 0, done.stderr
         yield running
 

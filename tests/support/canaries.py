@@ -32,36 +32,37 @@ def needles(here: Installation) -> dict[str, str]:
                 name = f"{namespace}/{secret['metadata']['name']}/{key}"
                 found |= {f"{name}#{at}": piece for at, piece in enumerate(_pieces(text))}
     for component in COMPONENTS:
-        where = "cat /var/run/secrets/*/token /var/run/secrets/kubernetes.io/serviceaccount/token 2>/dev/null"
-        said = here.control_kubectl("exec", f"deployment/guildhall-{component}", "--", "sh", "-c", f"{where}; true")
-        tokens = [line for line in said.replace("eyJ", "\neyJ").split() if line.count(".") == 2]
-        found |= {f"token of {component}#{at}": token[-40:] for at, token in enumerate(tokens)}
+        where = "/var/run/secrets/*/token /var/run/secrets/kubernetes.io/serviceaccount/token"
+        script = f"for one in {where}; do test -f $one && cat $one && echo; done; true"
+        said = here.control_kubectl("exec", f"deployment/guildhall-{component}", "--", "sh", "-c", script)
+        found |= {f"token of {component}#{at}": token[-40:] for at, token in enumerate(said.split())}
     return found
 
 
-def said_by_the_api(here: Installation, run: str) -> Iterator[tuple[str, Answer]]:
-    """The answer of every address the api serves by GET, asked about one Run; but for the stream, which has no end."""
+def said_by_the_api(here: Installation, run: str, *, sealed: bool) -> Iterator[tuple[str, Answer]]:
+    """The answer of every address the api serves by GET, asked about one Run; the stream of one that is sealed ends."""
     paths = json.loads((ROOT / "api" / "openapi.json").read_text())["paths"]
-    for path in (path for path, methods in paths.items() if "get" in methods and not path.endswith("/stream")):
+    for path in (path for path, methods in paths.items() if "get" in methods):
+        if path.endswith("/stream") and not sealed:
+            continue
         asked = path.replace("{run_id}", run).replace("{op}", "o1")
         yield asked, here.api(asked + (f"?run={run}" if path == "/api/run/flow" else ""))
 
 
-def logged(here: Installation) -> Iterator[tuple[str, str]]:
-    """The log of every container of every pod of both namespaces, of those that ended too."""
-    for namespace in (here.control, here.namespace):
-        for pod in here.items("pods", namespace):
-            name, spec = pod["metadata"]["name"], pod["spec"]
-            for container in itertools.chain(spec.get("initContainers", []), spec["containers"]):
-                where = ("-n", namespace, "logs", name, "-c", container["name"])
-                yield f"log of {namespace}/{name}/{container['name']}", here.kubectl(*where, check=False)
+def logged(here: Installation, namespace: str, selector: str = "") -> Iterator[tuple[str, str]]:
+    """The log of every container of every pod there is."""
+    for pod in here.items("pods", namespace, selector):
+        name, spec = pod["metadata"]["name"], pod["spec"]
+        for container in itertools.chain(spec.get("initContainers", []), spec["containers"]):
+            where = ("-n", namespace, "logs", name, "-c", container["name"])
+            yield f"log of {namespace}/{name}/{container['name']}", here.kubectl(*where, check=False)
 
 
-def kept(here: Installation, kinds: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+def kept(here: Installation, kinds: tuple[str, ...], selector: str = "") -> Iterator[tuple[str, str]]:
     """Every object of those kinds in both namespaces, as anybody with a right to it reads it."""
     for namespace in (here.control, here.namespace):
         for kind in kinds:
-            yield f"{kind} of {namespace}", here.kubectl("-n", namespace, "get", kind, "-o", "json")
+            yield f"{kind} of {namespace}", here.kubectl("-n", namespace, "get", kind, "-l", selector, "-o", "json")
 
 
 SEARCH = """
