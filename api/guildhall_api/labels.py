@@ -58,7 +58,7 @@ REASON_TEXTS: Final[dict[str, str]] = {
     "DeadlineExceeded": "It ran out of time",
     "PolicyDenied": "Policy denied a tool",
     "ApprovalExpired": "Nobody approved in time",
-    "ProviderFailed": "The model provider failed or refused",
+    "ProviderFailed": "The model provider failed or refused, or a script did not match",
     "ContextOverflow": "The conversation grew too long for the model",
     "OOMKilled": "It ran out of memory",
     "Evicted": "The node evicted the pod",

@@ -214,6 +214,7 @@ def _accepted(decision: Decision) -> tuple[RunSpec, GuildSpec] | None:
     if problem:
         decision.refuse("SpecInvalid", problem)
         return None
+    decision.draft.fields["guild"] = spec.guild_ref.name if spec.guild_ref else "(inline)"
     guild = _guild(decision, spec)
     if guild is None:
         return None
@@ -221,7 +222,6 @@ def _accepted(decision: Decision) -> tuple[RunSpec, GuildSpec] | None:
         decision.refuse(guild.reason, guild.message)
         return None
     decision.draft.set("Accepted", "True", "Accepted", "")
-    decision.draft.fields["guild"] = spec.guild_ref.name if spec.guild_ref else "(inline)"
     frozen = decision.observed.frozen
     decision.draft.fields["guildDigest"] = frozen.guild_digest if frozen else digest(guild)
     decision.draft.fields["entryRole"] = guild.entry_role

@@ -6,6 +6,7 @@ from typing import Any, Final
 from guildhall_contracts.conditions import Reason
 
 from guildhall_operator.actions import Deletion, EndPod, Note, Observed, Plan
+from guildhall_operator.records import text
 from guildhall_operator.run_view import RunView
 from guildhall_operator.status import Draft, owned
 
@@ -68,7 +69,14 @@ class Decision:
         if reason == self.run.status.get("reason") or reason in _SILENT:
             return ()
         attempt = len(status.get("attempts", []))
-        return (Note(reason, self.draft.message or reason, reason not in _GOOD_NEWS, attempt),)
+        return (Note(reason, self.draft.message or self._in_words(reason), reason not in _GOOD_NEWS, attempt),)
+
+    def _in_words(self, reason: str) -> str:
+        """What an Event says of a reason that has no message of its own."""
+        pod, node = text(self.draft.attempt.get("pod"), 253), text(self.draft.attempt.get("node"), 253)
+        if reason != "Started" or not pod:
+            return reason
+        return f"the executor works in pod {pod}" + (f" on node {node}" if node else "")
 
     def to_plan(self) -> Plan:
         status = self.draft.to_status()

@@ -16,6 +16,9 @@ EVERYWHERE = ("tests/cluster", "tests/unit", "tests/chart", "tests/security", "t
 REQUIRED = {"GUILDHALL_CLUSTER_REQUIRED": "1"}  # a cluster that is gone fails the tests that need it; no skips
 
 
+ABOUT_CLUSTER = "a Kubernetes on this machine; about 8 minutes where it is not built yet"
+
+
 @dataclass
 class Stage:
     """One command and its log in OUT. `reads` says how it is counted: junit, tap, go, or as one."""
@@ -104,7 +107,7 @@ def cluster() -> list[Stage]:
     side.env, alone.env = dict(REQUIRED), dict(REQUIRED)
     images = [".venv/bin/python", "images/build.py", "--load"]
     return [
-        Stage("cluster-up", up, 3000, refuses=True, about="a Kubernetes on this machine, about 12 minutes to build"),
+        Stage("cluster-up", up, 3000, refuses=True, about=ABOUT_CLUSTER),
         chart(),
         cycle,
         Stage("images", images, 1500, after="cluster-up", needs=program("go")),

@@ -91,6 +91,8 @@ def test_a_missing_guild_is_waited_for_a_moment_only() -> None:
     assert first.requeue_seconds == 10
     last = plan(kit.run(), kit.world(guild=None, waits={"guild": 10.0}), kit.at(10))
     assert kit.verdict(last) == ("False", "GuildNotFound")
+    assert last.status is not None
+    assert last.status["guild"] == "pair", "the row names the Guild it looked for"
 
 
 def test_cancel_before_start_ends_without_a_pod() -> None:

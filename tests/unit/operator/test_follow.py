@@ -32,6 +32,7 @@ def test_a_running_executor_with_its_proof() -> None:
     assert kit.condition(done, "IsolationVerified")["reason"] == "Verified"
     assert "canary refused x3" in kit.condition(done, "IsolationVerified")["message"]
     assert "12 files" in kit.condition(done, "WorkspaceReady")["message"]
+    assert [note.message for note in done.notes] == ["the executor works in pod fix-pod on node node1"]
 
 
 def test_proof_and_start_are_one_write_where_they_are_close() -> None:
