@@ -74,17 +74,26 @@ def follow(cluster: Cluster, name: str, address: Address, seconds: int = 300) ->
     raise StepError(f"Run {RUNS}/{name} did not end within {seconds} s; see `kubectl describe run {name} -n {RUNS}`")
 
 
-def _settle(cluster: Cluster, name: str, address: Address, seconds: int = 20) -> None:
+def _settle(cluster: Cluster, name: str, address: Address, seconds: float = 20) -> None:
     """Waits until the Run's row has every call of the ledger: the gateway writes a Run's figures every few seconds."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         usage = _status(cluster, name).get("usage", {})
-        flow = _get(address, f"/api/runs/{RUNS}.{name}/flow", tries=1)
-        totals = (flow.get("ledger") or {}).get("totals", {})
+        totals = _ledger(address, name)
         if totals and all(usage.get(figure) == totals.get(figure) for figure in ("calls", "costMicroUSD")):
             return
         time.sleep(0.5)
     say("  (its last figures are not in its row yet)")
+
+
+def _ledger(address: Address, name: str) -> dict[str, Any]:
+    """The gateway's own totals for the Run; empty where the api cannot tell them now."""
+    try:
+        flow = _get(address, f"/api/runs/{RUNS}.{name}/flow", tries=1)
+    except StepError:
+        return {}
+    totals: dict[str, Any] = (flow.get("ledger") or {}).get("totals", {})
+    return totals
 
 
 def _why(status: dict[str, Any]) -> str:

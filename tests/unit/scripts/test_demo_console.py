@@ -80,6 +80,8 @@ def test_figures_that_do_not_come_are_not_waited_for_without_end(
 ) -> None:
     job._settle(clusters.Kind(State()), "x", api, seconds=1)
     assert "not in its row yet" in capsys.readouterr().out
+    job._settle(clusters.Kind(State()), "x", Address("http://127.0.0.1:1", "t"), seconds=0.2)
+    assert "not in its row yet" in capsys.readouterr().out, "an api that is not there ends nothing"
     (over.folder / "whole").touch()
     job._settle(clusters.Kind(State()), "x", api, seconds=1)
     assert capsys.readouterr().out == "", "the control"
