@@ -85,9 +85,11 @@ def _workspace_text(message: PrepareMessage, source: Json) -> str:
 
 
 def _proof_text(message: PrepareMessage) -> str:
-    denied = [f"{item.name} {item.last} x{item.denied_in_a_row}" for item in message.targets if item.required]
+    must = [item for item in message.targets if item.required]
+    denied = [f"{item.name} {item.last} x{item.denied_in_a_row}" for item in must if item.last != "answered"]
+    open_ = [item.name for item in must if item.last == "answered"]  # only where isolation is not required
     shown = [f"{item.name} {_seen(item)}" for item in message.targets if not item.required]
-    parts = (("denied: ", denied), ("reported: ", shown))
+    parts = (("answered: ", open_), ("denied: ", denied), ("reported: ", shown))
     return "; ".join(word + ", ".join(found) for word, found in parts if found) or "no target was tried"
 
 
