@@ -93,7 +93,12 @@ def test_the_flow_lists_roles_tools_and_delegations_in_order(
         ("tool", "tool:read_file"),
         ("tool", "tool:run_shell"),
     ]
-    assert all(op["outcome"] == "success" for op in model["operations"])
+    failed = [op for op in model["operations"] if op["outcome"] != "success"]
+    assert [op["destination"] for op in failed] == ["tool:run_shell"], "the suite as it came fails, and is shown so"
+    assert model["run"]["errors"] == 1
+    ended = [event for event in installation.events_of("main-job") if event["type"] == "tool.finished"]
+    codes = [event["exitCode"] for event in ended if "exitCode" in event]
+    assert codes == [1, 0, 0], "of the suite as it came, of the coder's tests, of the whole suite"
     assert model["run"]["gaps"] == []
 
 
