@@ -4,35 +4,41 @@ Guards the repository against a patch that is not whole, not the one that was sh
 record against being freed before the publisher has read the patch, and against being kept for ever by one that is lost.
 """
 
-from typing import Any, Final
+from typing import Final
 
 from guildhall_contracts.conditions import RETRYABLE_REASONS, Reason
-from guildhall_contracts.gate import PatchWord, decode_message
+from guildhall_contracts.gate import PatchWord
 from guildhall_contracts.limits import DEADLINE_GRACE_SECONDS, FETCH_TIMEOUT_MAX_SECONDS
 from guildhall_contracts.publish import PublishMessage, branch_of
 from guildhall_contracts.run import Delivery, RunSpec
-from guildhall_contracts.snapshot import PUBLISH_LABEL
-from pydantic import ValidationError
 
-from guildhall_operator import names
 from guildhall_operator.actions import CREATE_AGAIN_SECONDS
 from guildhall_operator.admit import Refusal, parse_spec
-from guildhall_operator.again import delete_job, living
+from guildhall_operator.again import living
+from guildhall_operator.cancelling import cancel_delivery
 from guildhall_operator.config import Config
 from guildhall_operator.decision import Decision
+from guildhall_operator.delivery import (
+    delivery_of,
+    end_delivery,
+    last_try,
+    outcome_of,
+    publish_job_of,
+    publish_pod,
+    told,
+)
 from guildhall_operator.follow import LOST_JOB_SECONDS, end_pod
 from guildhall_operator.isolation import PodLabels, Verdict, evaluate_fetch
 from guildhall_operator.manifests.publish import (
-    CONTAINER,
     base_of,
     planned_publish_labels,
     publish_job,
     publish_request,
 )
-from guildhall_operator.outcome import Outcome, died, executor_message, lost, stopped_to_replace, vanished
-from guildhall_operator.records import JobRecord, PodRecord, mapping, oldest
+from guildhall_operator.outcome import Outcome, executor_message, lost, vanished
+from guildhall_operator.records import JobRecord, PodRecord, mapping
 from guildhall_operator.stalls import SHOWN_AFTER_SECONDS, stall
-from guildhall_operator.status import Truth, seconds_since
+from guildhall_operator.status import seconds_since
 
 LATE_WORD_SECONDS: Final = 30.0  # the executor's last word is in its pod, which the watch may show a moment later
 
@@ -42,47 +48,17 @@ def deliver(decision: Decision, pod: PodRecord | None) -> None:
     if not decision.run.delivering:
         return
     if not decision.run.succeeded:
-        _end(decision, "False", "NotSucceeded", "only what a Run that succeeded has changed is published")
+        end_delivery(decision, "False", "NotSucceeded", "only what a Run that succeeded has changed is published")
     elif decision.run.cancelled:
-        _cancel(decision)
-    elif _delivery(decision) is None:
+        cancel_delivery(decision)
+    elif delivery_of(decision) is None:
         _begin(decision, pod)
     else:
         _follow(decision)
 
 
-def _cancel(decision: Decision) -> None:
-    """Nothing more is pushed; what a publisher had done by then is told, not guessed."""
-    delivery, number = _delivery(decision), _number(decision)
-    if delivery is None:
-        _end(decision, "False", "Cancelled", "cancelled before anything was pushed")
-        return
-    pod = _pod(decision, number)
-    ended = outcome_of(pod) if pod is not None else None
-    job = decision.observed.jobs.get(names.publish_name(decision.run.name, decision.run.uid, number))
-    if isinstance(ended, PublishMessage):
-        _told(decision, ended)
-    elif pod is None:
-        delete_job(decision, job)
-        if job is None or job.deleting:
-            _end(decision, "False", "Cancelled", "cancelled before the publisher had a pod; nothing was pushed")
-    elif ended is None and not decision.waited("publish-cancel", decision.observed.config.waits.cancel_grace_seconds):
-        end_pod(decision, pod)
-    else:
-        delete_job(decision, job)
-        what = f"cancelled while the publisher was at it: look whether the branch {delivery.branch} is there"
-        _end(decision, "False", "Cancelled", what)
-
-
-def _end(decision: Decision, status: Truth, reason: Reason, message: str) -> None:
-    decision.draft.set("Delivered", status, reason, message)
-
-
-def _delivery(decision: Decision) -> Delivery | None:
-    try:
-        return Delivery.model_validate(decision.draft.fields.get("delivery"))
-    except ValidationError:
-        return None
+def undelivered(decision: Decision, message: str) -> None:
+    end_delivery(decision, "False", "DeliveryFailed", message)
 
 
 def refusal(word: PatchWord, spec: RunSpec) -> tuple[Reason, str] | None:
@@ -101,16 +77,16 @@ def _begin(decision: Decision, pod: PodRecord | None) -> None:
     said = executor_message(pod, decision.run)
     spec = parse_spec(decision.run.spec)
     if isinstance(spec, Refusal):
-        _end(decision, "False", "DeliveryFailed", spec.message)
+        undelivered(decision, spec.message)
     elif said is None and pod is not None and not pod.ended and not decision.waited("patch-word", LATE_WORD_SECONDS):
         return
     elif said is None or said.patch is None:
         what = "the executor left no word about its last change set, so nothing is known to be the whole patch"
-        _end(decision, "False", "DeliveryFailed", f"{what}; the patch in the result may be")
+        undelivered(decision, f"{what}; the patch in the result may be")
     elif found := refusal(said.patch, spec):
-        _end(decision, "False", *found)
+        end_delivery(decision, "False", *found)
     elif said.patch.sha256 is None:
-        _end(decision, "True", "NothingToDeliver", "the Run changed nothing")
+        end_delivery(decision, "True", "NothingToDeliver", "the Run changed nothing")
     else:
         branch = branch_of(decision.run.name, decision.run.uid)
         delivery = Delivery(branch=branch, patch_sha256=said.patch.sha256)
@@ -132,9 +108,7 @@ def _alone(decision: Decision) -> bool:
     where = f"pod '{pod.name}' on node '{pod.node or 'unknown'}'"
     if decision.waited("publish-alone", limit):
         what = f"{where} was still there {limit} s after the Run's end, and no publisher is made beside it"
-        _end(
-            decision, "False", "DeliveryFailed", f"{what}: remove that pod or node, and take the patch from the result"
-        )
+        undelivered(decision, f"{what}: remove that pod or node, and take the patch from the result")
     elif decision.waited("publish-alone-shown", SHOWN_AFTER_SECONDS):
         decision.draft.set("Delivered", "Unknown", "Delivering", f"{where} is to end first")
     return False
@@ -154,18 +128,16 @@ def _make(decision: Decision, spec: RunSpec, delivery: Delivery, number: int) ->
     run, config = decision.run, decision.observed.config
     if config.fetcher is None or not base_of(run):
         what = "nothing says which commit the Run began with" if config.fetcher else "there is no publisher any more"
-        _end(decision, "False", "DeliveryFailed", f"{what}; take the patch from the result")
+        undelivered(decision, f"{what}; take the patch from the result")
         return False
     found = verdict(decision, number)
     if config.isolation.require and found.kind != "closed":
         if decision.waited("publish-policy", config.waits.policy_seconds):
-            _end(decision, "False", "DeliveryFailed", f"the publisher's network is not narrowed: {found.message}")
+            undelivered(decision, f"the publisher's network is not narrowed: {found.message}")
         return False
     if decision.observed.create_problem:
         if decision.waited("publish-refused", config.waits.refused_seconds):
-            _end(
-                decision, "False", "DeliveryFailed", f"the publisher cannot be made: {decision.observed.create_problem}"
-            )
+            undelivered(decision, f"the publisher cannot be made: {decision.observed.create_problem}")
         decision.requeue(CREATE_AGAIN_SECONDS)
         return False
     request = publish_request(run, spec, config.fetcher, delivery)
@@ -173,52 +145,12 @@ def _make(decision: Decision, spec: RunSpec, delivery: Delivery, number: int) ->
     return True
 
 
-def _number(decision: Decision) -> int:
-    """The number of the last publish Job there is; 0 where there is none."""
-    return names.last_number(names.publish_name, decision.run.name, decision.run.uid, decision.observed.jobs)
-
-
-def _pod(decision: Decision, number: int) -> PodRecord | None:
-    mine = [pod for pod in decision.observed.pods if pod.labels.get(PUBLISH_LABEL) == str(number)]
-    return oldest(mine)
-
-
-def outcome_of(pod: PodRecord) -> Outcome | PublishMessage | None:
-    """How the delivery ended; None while it goes on."""
-    container = pod.container(CONTAINER)
-    if container.state != "terminated" and not pod.ended:
-        return None
-    message = decode_message(PublishMessage, container.message)
-    if message is not None and message.outcome == "published" and message.commit and container.exit_code == 0:
-        return message
-    if message is not None and message.outcome != "published":
-        return message
-    if replaced := stopped_to_replace(pod, CONTAINER):
-        return replaced
-    if pod.reason == "DeadlineExceeded":
-        what = "the publisher did not end within the chart value fetcher.timeoutSeconds and was stopped"
-        return Outcome("False", "DeadlineExceeded", what, container.finished_at)
-    return died(pod, CONTAINER)
-
-
-def _told(decision: Decision, message: PublishMessage) -> None:
-    delivery: dict[str, Any] = dict(mapping(decision.draft.fields.get("delivery")))
-    branch = delivery.get("branch", "")
-    if message.outcome == "published":
-        decision.draft.fields["delivery"] = {**delivery, "commit": message.commit}
-        _end(decision, "True", "Pushed", f"branch {branch} at commit {message.commit}")
-    elif message.outcome == "branch_taken":
-        _end(decision, "False", "BranchExists", message.message)
-    else:
-        _end(decision, "False", "DeliveryFailed", message.message)
-
-
 def _failed(decision: Decision, pod: PodRecord | None, end: Outcome) -> None:
     """A cause of the infrastructure's is followed by another try, which finds the branch if the first one made it.
 
     A pod that can be stopped is stopped first; beside one that is lost the same push is made, which changes nothing.
     """
-    number, delivery, spec = _number(decision), _delivery(decision), parse_spec(decision.run.spec)
+    number, delivery, spec = last_try(decision), delivery_of(decision), parse_spec(decision.run.spec)
     again = end.retry and end.reason in RETRYABLE_REASONS and number < decision.observed.config.attempts_max_count
     if again and delivery is not None and not isinstance(spec, Refusal):
         if pod is None or pod.ended or pod.deleting:
@@ -226,7 +158,7 @@ def _failed(decision: Decision, pod: PodRecord | None, end: Outcome) -> None:
         end_pod(decision, pod)
     else:
         end_pod(decision, pod)
-        _end(decision, "False", "DeliveryFailed", f"the publisher came to no end: {end.message}")
+        undelivered(decision, f"the publisher came to no end: {end.message}")
 
 
 def _opened(decision: Decision, pod: PodRecord | None, number: int) -> bool:
@@ -235,7 +167,7 @@ def _opened(decision: Decision, pod: PodRecord | None, number: int) -> bool:
     if found.kind != "open" or not decision.observed.config.isolation.require:
         return False
     end_pod(decision, pod)
-    _end(decision, "False", "DeliveryFailed", f"the publisher's network was opened: {found.message}")
+    undelivered(decision, f"the publisher's network was opened: {found.message}")
     return True
 
 
@@ -256,7 +188,7 @@ def _overdue(decision: Decision, pod: PodRecord | None) -> bool:
         decision.requeue(limit - since)
         return False
     end_pod(decision, pod)
-    _end(decision, "False", "DeliveryFailed", f"the publisher came to no end within {limit} s; look at its Job and pod")
+    undelivered(decision, f"the publisher came to no end within {limit} s; look at its Job and pod")
     return True
 
 
@@ -275,14 +207,14 @@ def _held(decision: Decision, pod: PodRecord | None, job: JobRecord | None) -> N
 
 
 def _follow(decision: Decision) -> None:
-    number = _number(decision)
-    pod = _pod(decision, number)
-    job = decision.observed.jobs.get(names.publish_name(decision.run.name, decision.run.uid, number))
+    number = last_try(decision)
+    pod = publish_pod(decision, number)
+    job = publish_job_of(decision, number)
     if _opened(decision, pod, number):
         return
     ended = outcome_of(pod) if pod is not None else None
     if isinstance(ended, PublishMessage):
-        _told(decision, ended)
+        told(decision, ended)
     elif _overdue(decision, pod):
         return
     elif ended is not None:
