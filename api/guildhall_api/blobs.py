@@ -5,7 +5,7 @@ Guards history against growing without end: of one Run's results only so many by
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from typing import Final
 
 from guildhall_contracts.event_work import ToolFinished
@@ -43,34 +43,43 @@ class Blobs:
         self._key = key
         self._uid = uid
 
-    async def get(self, sha256: str) -> bytes | None:
+    async def patch(self, sha256: str) -> bytes | None:
         """From history, else from the gateway, and then kept. None: nobody has it. Raises GatewayUnavailable."""
+        return await self._get(sha256, keep=True)
+
+    async def result(self, sha256: str) -> bytes | None:
+        """The same for a result, which is kept while there is room."""
+        return await self._get(sha256, keep=False)
+
+    async def _get(self, sha256: str, *, keep: bool) -> bytes | None:
         data = await self._history.blob(self._key, sha256)
         if data is None:
             data = await self._gateway.blob(self._uid, sha256)
-            if data is not None:
+            if data is not None and (keep or await self._has_room(len(data))):
                 await self._history.put_blob(self._key, sha256, data)
         return data
 
+    async def _has_room(self, more: int) -> bool:
+        return await self._history.blob_bytes(self._key) + more <= RESULTS_KEPT_PER_RUN_MAX_BYTES
+
     async def keep(self, patch: str | None) -> None:
-        """Keep the patch, and results in their order while there is room. Gives up on a gateway that stays away."""
-        if patch is not None and await self._patiently(patch) is None:
+        """Keep the patch, and every result there is room for. Gives up on a gateway that stays away."""
+        if patch is not None and not await self._patiently(self.patch, patch):
             return
-        room = RESULTS_KEPT_PER_RUN_MAX_BYTES
         names = {sha256: None async for sha256 in result_blobs(self._history, self._key)}
         for sha256 in names:
-            size = await self._patiently(sha256)
-            room -= size or 0
-            if size is None or room <= 0:
+            if not await self._has_room(1) or not await self._patiently(self.result, sha256):
                 log.info("not every result of Run %s is kept: the rest goes with the Run", self._uid)
                 return
 
-    async def _patiently(self, sha256: str) -> int | None:
-        """Its size; 0 where nobody has it, None where the gateway does not answer."""
+    async def _patiently(self, get: Callable[[str], Awaitable[bytes | None]], sha256: str) -> bool:
+        """False where the gateway does not answer."""
         for attempt in range(_TRIES_COUNT):
             try:
-                return len(await self.get(sha256) or b"")
+                await get(sha256)
             except GatewayUnavailable as error:
                 log.warning("a blob of Run %s is not kept yet: %s", self._uid, error)
                 await asyncio.sleep(attempt)
-        return None
+            else:
+                return True
+        return False

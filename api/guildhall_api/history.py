@@ -206,6 +206,14 @@ class History:
         async with self.engine.begin() as connection:
             await connection.execute(self._insert(blobs).values(**values).on_conflict_do_nothing())
 
+    async def blob_bytes(self, key: int) -> int:
+        """How much is kept of a Run's blobs, in their own bytes."""
+        async with self.engine.connect() as connection:
+            total = await connection.execute(
+                select(func.coalesce(func.sum(blobs.c.size), 0)).where(blobs.c.run_id == key)
+            )
+            return int(total.scalar_one())
+
     async def blob(self, key: int, sha256: str) -> bytes | None:
         statement = select(blobs.c.data).where(blobs.c.run_id == key, blobs.c.sha256 == sha256)
         async with self.engine.connect() as connection:

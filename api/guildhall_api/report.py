@@ -29,7 +29,7 @@ def report_html(summary: Wire, model: Wire, patch: str | None, render: Render) -
         _facts(summary, run),
         _prose("Task", run["task"] or summary.get("task", ""), render),
         _prose("Result", run["result"], render),
-        _prose("Error", (run.get("error") or {}).get("message", ""), render),
+        _error(run.get("error"), render),
         _plan(run["plan"]),
         _gaps(run),
         _operations(model["operations"], _labels(run)),
@@ -73,6 +73,10 @@ def _money(micro_usd: int | None) -> str:
 
 def _prose(title: str, text: str, render: Render) -> str:
     return f"<h2>{title}</h2><section>{render(text)}</section>" if text else ""
+
+
+def _error(error: Wire | None, render: Render) -> str:
+    return _prose("Error", error["message"], render) if error else ""
 
 
 def _plan(items: list[Wire]) -> str:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Awaitable
 from typing import Annotated, Any, Final, Literal
 
 from fastapi import APIRouter, Query, Request, Response
@@ -109,23 +110,21 @@ async def get_operation(request: Request, run_id: str, op: str, uid: Uid = None)
     return await json_bytes(request, page_json(lines, none, lines[-1][0], end=_sealed(found)))
 
 
-async def _blob(services: Services, found: FoundRun, sha256: str) -> bytes | None:
-    """A blob of the Run; None: nobody has it any more. Raises GatewayUnavailable."""
-    stored = found.stored
-    return await Blobs(services.history, services.gateway, stored.key, stored.uid).get(sha256)
+def _blobs(services: Services, found: FoundRun) -> Blobs:
+    return Blobs(services.history, services.gateway, found.stored.key, found.stored.uid)
 
 
-async def _download(services: Services, found: FoundRun, sha256: str, name: str, what: str) -> Response:
+async def _download(data: Awaitable[bytes | None], name: str, what: str) -> Response:
     """A blob as a file to keep. Raises Refused 404 and 503."""
     try:
-        data = await _blob(services, found, sha256)
+        body = await data
     except GatewayUnavailable as error:
         what_now = f"It keeps the {what}: try again."
         raise Refused(503, "The gateway does not answer", what_now, {"Retry-After": "5"}) from error
-    if data is None:
+    if body is None:
         raise Refused(404, f"The {what} is not kept", "The gateway had it as long as its Run was there.")
     headers = {"Content-Disposition": f'attachment; filename="{name}"'}
-    return Response(data, headers=headers, media_type="application/octet-stream")
+    return Response(body, headers=headers, media_type="application/octet-stream")
 
 
 async def _omitted(services: Services, found: FoundRun) -> list[str]:
@@ -157,7 +156,7 @@ async def get_changes(request: Request, run_id: str, uid: Uid = None) -> Changes
 
 async def _patch_text(services: Services, found: FoundRun, sha256: str) -> tuple[str | None, str]:
     try:
-        data = await _blob(services, found, sha256)
+        data = await _blobs(services, found).patch(sha256)
     except GatewayUnavailable:
         return None, "The patch is kept by the gateway, which does not answer now: try again in a moment."
     if data is None:
@@ -178,7 +177,7 @@ async def get_patch(request: Request, run_id: str, uid: Uid = None) -> Response:
     sha256 = (await run_wire(services.history, found)).get("patchSHA256")
     if sha256 is None:
         raise Refused(404, "There is no patch", "The Run changed nothing, or its patch was too large to keep.")
-    return await _download(services, found, sha256, f"{found.stored.name}.patch", "patch")
+    return await _download(_blobs(services, found).patch(sha256), f"{found.stored.name}.patch", "patch")
 
 
 @router.get(
@@ -187,7 +186,7 @@ async def get_patch(request: Request, run_id: str, uid: Uid = None) -> Response:
     responses={200: {"description": "The output", "content": {"application/octet-stream": {}}}, **refusals(404, 503)},
 )
 async def get_output(request: Request, run_id: str, op: str, uid: Uid = None) -> Response:
-    """What a tool printed beyond what its event shows, byte for byte, as a download."""
+    """More of what a tool printed than its event shows, as the executor kept it: readable lines, as a download."""
     services, found = services_of(request), await find_run(request, run_id, uid)
     lines = await services.history.operation(found.stored.key, op[:20], PAGE_MAX_COUNT)
     sha256 = next((name for _, line in reversed(lines) if (name := result_blob(line)) is not None), None)
@@ -195,7 +194,7 @@ async def get_output(request: Request, run_id: str, op: str, uid: Uid = None) ->
         raise Refused(
             404, "There is no longer output", f"Operation {op[:20]} shows all there was, or was cut for good."
         )
-    return await _download(services, found, sha256, f"{found.stored.name}-{op[:20]}.txt", "output")
+    return await _download(_blobs(services, found).result(sha256), f"{found.stored.name}-{op[:20]}.txt", "output")
 
 
 @router.get(

@@ -35,5 +35,5 @@ def with_output(line: str, output: Kept, *, error_code: str | None = None, exit_
     if said:
         blocks.append(block(shown, origin="workspace", label="output of the command"))
     result = ToolResult(blocks=blocks, error_code=error_code, exit_code=exit_code, omitted_bytes=omitted)
-    whole = output.text.encode("utf-8", "replace") if shown != output.text else None
-    return Ran(result, whole[: limits.BLOB_RESULT_MAX_BYTES] if whole else None)
+    longer = head_and_tail(output.text, limits.BLOB_RESULT_MAX_BYTES)[0] if shown != output.text else ""
+    return Ran(result, longer.encode("utf-8", "replace") or None)

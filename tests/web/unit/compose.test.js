@@ -29,6 +29,7 @@ test("manifest: what is sent and what is shown say the same, and YAML cannot be 
     yaml({ a: "no", b: "1", c: "x: y", d: " lead", e: "a\u2028b\nc", f: "plain text" }),
     'a: "no"\nb: "1"\nc: "x: y"\nd: " lead"\ne: "a\u2028b\\nc"\nf: plain text\n',
   );
+  assert.equal(yaml({ env: { NO: "1", On: "2", CI: "3" } }), 'env:\n  "NO": "1"\n  "On": "2"\n  CI: "3"\n');
   assert.deepEqual(formProblems(form), []);
   assert.deepEqual(
     formProblems({ ...emptyForm(), source: "git", gitUrl: "file:///etc", dollars: "x", name: "Bad_" }).map(

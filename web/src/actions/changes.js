@@ -21,7 +21,7 @@ export const ChangesAnswered = (state, answer) =>
     ? { ...state, changes: { ...state.changes, status: "ready", view: readChanges(answer.data), problem: null } }
     : refusedOr(state, answer, { ...state, changes: { ...state.changes, status: "failed", problem: answer.problem } });
 
-/** All that a tool printed, where its event shows only the ends of it. */
+/** More of what a tool printed than its event shows: up to 1 MiB of its lines. */
 export const DownloadOutput = (state, op) => [
   state,
   download(runPath(state.route.runId, `/operations/${op}/output`, state.route.uid)),

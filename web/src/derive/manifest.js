@@ -129,7 +129,8 @@ export function yaml(value, indent = "") {
 }
 
 const isNested = (value) => value !== null && typeof value === "object" && Object.keys(value).length > 0;
-const key = (name) => (/^[A-Za-z][A-Za-z0-9_.-]*$/.test(name) ? name : JSON.stringify(name));
+const key = (name) =>
+  /^[A-Za-z][A-Za-z0-9_.-]*$/.test(name) && !AMBIGUOUS.test(name) ? name : JSON.stringify(name);
 const AMBIGUOUS = /^(?:true|false|yes|no|on|off|null|~|y|n)$/i;
 
 function scalar(value, indent) {

@@ -77,8 +77,8 @@ function toolContent(operation, events) {
     if (finished.errorCode) sections.push(line("Error", finished.errorCode));
     if (finished.output) sections.push(dataSection("Output", finished.output));
     if (finished.blob) sections.push({ label: "Longer output", kind: "output", value: operation.id });
-    else if (finished.omittedBytes > 0)
-      sections.push(line("Not shown", `${finished.omittedBytes.toLocaleString("en")} bytes were cut`));
+    if (finished.omittedBytes > 0)
+      sections.push(line("Not shown here", `${finished.omittedBytes.toLocaleString("en")} bytes`));
   } else if (progress) sections.push(dataSection("Output so far", progress));
   return sections;
 }
