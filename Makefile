@@ -40,12 +40,14 @@ format: setup ## Format the Python and Go sources
 .PHONY: generate
 generate: setup ## Regenerate CRDs, schemas, contract tables, the console's generated modules and the OpenAPI document
 	@$(PY) -m guildhall_contracts.generate
+	@$(PY) scripts/inner_limits.py
 	@$(PY) -m guildhall_api.openapi
 	@node web/generate-shapes.mjs && node web/generate-policy.mjs
 
 .PHONY: verify
 verify: setup ## Regenerate and fail on any difference
 	@$(PY) -m guildhall_contracts.generate --check
+	@$(PY) scripts/inner_limits.py --check
 	@$(PY) -m guildhall_api.openapi --check
 	@node web/generate-shapes.mjs --check && node web/generate-policy.mjs --check
 

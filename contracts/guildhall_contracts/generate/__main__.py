@@ -9,7 +9,6 @@ import yaml
 
 from guildhall_contracts.generate.console import contract_js
 from guildhall_contracts.generate.crds import KINDS, crd
-from guildhall_contracts.generate.inner_limits import inner_limits_md
 from guildhall_contracts.generate.schemas import schema_files
 from guildhall_contracts.generate.tables import contracts_md
 
@@ -23,10 +22,9 @@ _KEEP = """\
 """
 
 
-def outputs(root: Path) -> dict[str, str]:
+def outputs() -> dict[str, str]:
     """Path below the project's root → text of every generated file."""
     files = {"docs/contracts.md": contracts_md(), "web/src/contract.js": contract_js()}
-    files["docs/inner-limits.md"] = inner_limits_md(root)
     files |= {f"contracts/schemas/{name}": text for name, text in schema_files().items()}
     for kind in KINDS:
         text = yaml.safe_dump(crd(kind), sort_keys=False, width=120, allow_unicode=False)
@@ -77,7 +75,7 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="compare instead of writing")
     parser.add_argument("--root", type=Path, default=Path(__file__).resolve().parents[3], help="the project's root")
     options = parser.parse_args()
-    files = outputs(options.root)
+    files = outputs()
     if not options.check:
         write(options.root, files)
         return 0

@@ -1,10 +1,13 @@
 """The page of the bounds that modules keep for themselves has each of them, and nothing else."""
 
+import sys
 from pathlib import Path
 
-from guildhall_contracts.generate.inner_limits import inner_limits_md
-
 ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "scripts"))
+
+from inner_limits import inner_limits_md  # noqa: E402
+
 MODULE = '''"""Reads answers. Guards against long ones.
 
 More words.

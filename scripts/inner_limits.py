@@ -1,7 +1,9 @@
-"""`docs/inner-limits.md`: the bounds that one module keeps for itself, taken from its source."""
+#!/usr/bin/env python3
+"""Writes `docs/inner-limits.md`, or with `--check` compares it (exit 1): the bounds modules keep for themselves."""
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -10,8 +12,8 @@ COMPONENTS: Final = ("operator", "executor", "gateway", "api", "fetcher")
 _BOUND: Final = re.compile(r"_?[A-Z][A-Z0-9_]*_MAX(_[A-Z0-9_]+)?")
 _HEAD: Final = """# Bounds that one module keeps for itself
 
-Generated from the sources; `make verify` compares. What is promised to people, or between pieces, has its line in
-[limits.md](limits.md). These are how a module keeps its own house: no other piece knows them, and none is configured.
+Generated from the Python sources by `make generate`; `make verify` compares. What is promised to people, or between pieces, has its line
+in [limits.md](limits.md). These are how a module keeps its own house: no other piece knows them, and none is configured.
 A line is the bound, its value as the source has it, and the module's own word about it, or else about itself.
 """
 
@@ -41,3 +43,18 @@ def _rows(folder: Path, path: Path) -> Iterator[str]:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
+
+
+def main(arguments: list[str]) -> int:
+    root = Path(__file__).resolve().parent.parent
+    page, path = inner_limits_md(root), root / "docs" / "inner-limits.md"
+    if "--check" not in arguments:
+        path.write_text(page, encoding="utf-8")
+    elif page != path.read_text(encoding="utf-8"):
+        print("docs/inner-limits.md is out of date; run: make generate")
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
