@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from guildhall_api.guard import SECURITY_HEADERS
 from playwright.sync_api import Browser, Page, expect
 from support.browser import browser_at, missing
 from support.installation import ROOT, Installation, one_role_guild, run_manifest
@@ -22,20 +23,35 @@ def browser(installation: Installation, tmp_path_factory: pytest.TempPathFactory
         yield running
 
 
+class Watched:
+    """What a page said on its console, and where it went."""
+
+    def __init__(self, page: Page) -> None:
+        self.said: list[str] = []
+        self.went: list[str] = []
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(f"error: {error}"))
+        page.on("request", lambda request: self.went.append(request.url))
+
+    @property
+    def violations(self) -> list[str]:
+        return [text for text in self.said if re.search(r"Content Security Policy|Trusted|^error:", text)]
+
+    @property
+    def elsewhere(self) -> set[str]:
+        return {url for url in self.went if not url.startswith((HOME, "blob:", "data:"))}
+
+
 @pytest.fixture
 def page(browser: Browser) -> Iterator[Page]:
-    """A page that remembers what the console said and where it went; both are checked at the end."""
+    """A page whose words and ways are checked at the end."""
     context = browser.new_context(viewport={"width": 1440, "height": 900}, color_scheme="dark", reduced_motion="reduce")
     opened = context.new_page()
-    said: list[str] = []
-    went: list[str] = []
-    opened.on("console", lambda message: said.append(message.text))
-    opened.on("pageerror", lambda error: said.append(f"error: {error}"))
-    opened.on("request", lambda request: went.append(request.url))
+    watched = Watched(opened)
     yield opened
     context.close()
-    assert not [text for text in said if re.search(r"Content Security Policy|Trusted|^error:", text)], said
-    assert {url for url in went if not url.startswith((HOME, "blob:", "data:"))} == set()
+    assert not watched.violations, watched.said
+    assert watched.elsewhere == set()
 
 
 def sign_in(page: Page, installation: Installation) -> None:
@@ -44,6 +60,45 @@ def sign_in(page: Page, installation: Installation) -> None:
     page.get_by_label(re.compile("token", re.IGNORECASE)).fill(installation.token)
     page.get_by_role("button", name=re.compile("sign in", re.IGNORECASE)).click()
     expect(page.get_by_role("link", name="Watch", exact=True)).to_be_visible()
+
+
+# Each breaks the policy in one way; what is refused is told as a `securitypolicyviolation`.
+BREAKS = """() => new Promise((done) => {
+  const refused = [];
+  addEventListener("securitypolicyviolation", (event) => {
+    refused.push(event.effectiveDirective);
+    if (new Set(refused).size === 5) done(refused);
+  });
+  const script = document.createElement("script");
+  script.append("window.taken = true");
+  document.body.append(script);
+  const image = new Image();
+  image.src = "http://192.0.2.1/beacon";
+  fetch("http://192.0.2.1/").catch(() => {});
+  document.body.setAttribute("style", "opacity: 0");
+  try { document.createElement("div").innerHTML = "<b>x</b>"; } catch (error) { refused.push(error.name); }
+  setTimeout(() => done(refused), 5000);
+})"""
+DIRECTIVES = {"require-trusted-types-for", "style-src-attr", "img-src", "connect-src"}
+
+
+def test_the_policy_is_served_and_what_breaks_it_would_be_seen(browser: Browser, installation: Installation) -> None:
+    """Control of what every other test here asserts at its end: that no such word was said."""
+    context = browser.new_context()
+    opened = context.new_page()
+    watched = Watched(opened)
+    answer = opened.goto(f"{HOME}/")
+    assert answer is not None
+    assert answer.header_value("content-security-policy") == SECURITY_HEADERS["Content-Security-Policy"]
+    expect(opened.get_by_label(re.compile("token", re.IGNORECASE))).to_be_visible()
+    assert not watched.violations
+    refused = opened.evaluate(BREAKS)
+    assert set(refused) >= DIRECTIVES | {"TypeError"}, refused
+    assert opened.evaluate("window.taken") is None
+    assert opened.evaluate("document.querySelector('b')") is None
+    said = "\n".join(watched.violations)
+    assert all(word in said for word in ("TrustedScript", "TrustedHTML", "img-src", "connect-src")), watched.said
+    context.close()
 
 
 def test_a_live_run_is_watched_to_its_result(page: Page, installation: Installation, tmp_path: Path) -> None:

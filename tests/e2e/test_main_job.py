@@ -12,6 +12,7 @@ import pytest
 from guildhall_api.fold import fold_all
 from guildhall_contracts.events import decode_event
 from support.installation import ROOT, Installation, archive_map, condition, run_manifest
+from support.journal import folded_by_javascript, open_journal
 
 pytestmark = pytest.mark.cluster
 DEMO = ROOT / "examples" / "demo"
@@ -42,14 +43,22 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.fixture(scope="module")
-def finished(installation: Installation, archive: bytes) -> dict[str, Any]:
-    """The demo's Run, once, to its end."""
+def played(installation: Installation, archive: bytes) -> tuple[dict[str, Any], bytes]:
+    """The demo's Run, once, to its end; and its journal, from the executor's own volume."""
     installation.kubectl("-n", installation.namespace, "apply", "-f", str(DEMO / "guild.yaml"))
     installation.delete("run", "main-job")
     installation.apply(archive_map("cachetools-broken", archive))
     workspace = {"archive": {"configMap": "cachetools-broken"}}
     installation.apply(run_manifest("main-job", task=TASK, workspace=workspace, budget={"costMicroUSD": 2_000_000}))
-    return installation.wait_done("main-job", 180)
+    with open_journal(installation, "main-job") as journal:
+        run = installation.wait_done("main-job", 180)
+        installation.wait_run("main-job", lambda found: condition(found, "Sealed").get("status") == "True", 60)
+        return run, journal.read()
+
+
+@pytest.fixture(scope="module")
+def finished(played: tuple[dict[str, Any], bytes]) -> dict[str, Any]:
+    return played[0]
 
 
 def test_it_succeeds_and_says_so(installation: Installation, finished: dict[str, Any]) -> None:
@@ -113,12 +122,17 @@ def test_the_ledger_agrees_with_the_events(installation: Installation, finished:
     installation.wait_run("main-job", lambda run: run["status"]["usage"]["costMicroUSD"] == cost, 30)
 
 
-def test_the_fold_of_the_stored_lines_is_the_flow(installation: Installation, finished: dict[str, Any]) -> None:
-    events = installation.events_of("main-job")
-    assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
-    folded = fold_all(decode_event(json.dumps(event).encode()) for event in events).to_wire()
+def test_the_fold_of_the_journal_is_the_flow(installation: Installation, played: tuple[dict[str, Any], bytes]) -> None:
+    """What the executor wrote on its own volume, folded twice, is what the api serves; and nothing else was stored."""
+    _, journal = played
+    lines = journal.splitlines()
+    stored = installation.events_of("main-job")
+    assert [json.loads(line) for line in lines] == stored
+    assert [event["seq"] for event in stored] == list(range(1, len(lines) + 1))
     flow = installation.api(f"/api/runs/{installation.namespace}.main-job/flow").body
-    assert folded == flow["model"]
+    assert fold_all(decode_event(line) for line in lines).to_wire() == flow["model"]
+    assert folded_by_javascript(journal) == flow["model"]
+    assert folded_by_javascript(b"\n".join(lines[:-1])) != flow["model"], "control: a line less is noticed"
 
 
 def test_one_flipped_byte_ends_the_run_with_both_texts(

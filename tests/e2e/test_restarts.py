@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from support.cluster import eventually
 from support.installation import Installation, condition, one_role_guild, run_manifest
+from support.podwatch import watched_pods
 from support.processes import process_of, wait_ready
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
@@ -59,15 +60,16 @@ def test_killed(own_installation: Installation, component: str, point: str) -> N
     fresh(installation, component)
     victim = process_of(installation, component)
     installation.delete("run", name)
-    installation.apply(run_manifest(name, guild=one_role_guild("brisk", "write_file", "run_shell")))
-    eventually(lambda: POINTS[point](installation, name), seconds=60)
-    os.kill(victim, signal.SIGKILL)
-
-    run = installation.wait_done(name, 180)
-    assert condition(run, "Succeeded")["status"] == "True", installation.story(name)
-    assert len(run["status"]["attempts"]) == 1
-    wait_ready(installation)
-    sealed = installation.wait_run(name, lambda found: condition(found, "Sealed").get("status") == "True", 90)
+    with watched_pods(installation) as pods_of:
+        installation.apply(run_manifest(name, guild=one_role_guild("brisk", "write_file", "run_shell")))
+        eventually(lambda: POINTS[point](installation, name), seconds=60)
+        os.kill(victim, signal.SIGKILL)
+        run = installation.wait_done(name, 180)
+        assert condition(run, "Succeeded")["status"] == "True", installation.story(name)
+        wait_ready(installation)
+        sealed = installation.wait_run(name, lambda found: condition(found, "Sealed").get("status") == "True", 90)
+        [attempt] = run["status"]["attempts"]
+        assert pods_of(run["metadata"]["uid"]) == {attempt["podUid"]}, "one pod in the whole life of the Run"
     assert condition(sealed, "Sealed")["reason"] == "Sealed"
     sequence = [event["seq"] for event in installation.events_of(name)]
     assert sequence == list(range(1, len(sequence) + 1))

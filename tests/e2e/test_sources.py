@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from guildhall_operator.names import snapshot_name
 from support.git_pod import GitPod, git_pod
-from support.installation import Installation, condition, one_role_guild, run_manifest
+from support.installation import NAMESPACE, Installation, condition, one_role_guild, run_manifest
+from support.remains import remains_of
 from support.repositories import ordinary, repository
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow]
@@ -52,6 +54,7 @@ def runs(installation: Installation, server: GitPod) -> dict[str, dict[str, Any]
         "src-git": {"url": server.git("good.git"), "ref": "feature/side"},
         "src-https": {"url": server.https("private/mine.git"), "secretRef": {"name": "git-mine"}},
         "src-elsewhere": {"url": server.https("private/mine.git"), "secretRef": {"name": "git-elsewhere"}},
+        "src-no-secret": {"url": server.https("private/mine.git"), "secretRef": {"name": "never-made"}},
         "src-no-ref": {"url": server.git("good.git"), "ref": "no-such-branch"},
         "src-redirect": {"url": server.https("redirect/good.git"), "secretRef": {"name": "git-mine"}},
         "src-shut": {"url": f"https://{server.host}:8444/good.git"},
@@ -111,6 +114,7 @@ def test_credentials_reach_the_server_and_nobody_else(
     ("name", "reason", "words"),
     [
         ("src-elsewhere", "WorkspaceFailed", "does not name"),
+        ("src-no-secret", "MountFailed", f"there is no Secret 'never-made' in namespace '{NAMESPACE}'; create it"),
         ("src-no-ref", "WorkspaceFailed", "no branch or tag 'no-such-branch'"),
         ("src-redirect", "WorkspaceFailed", "redirects, which is not followed"),
         ("src-shut", "WorkspaceFailed", "fetcher.egress"),
@@ -128,15 +132,8 @@ def test_a_failed_fetch_says_why_and_leaves_nothing(
     assert words in done["message"], done
     assert "attempts" not in run["status"], "no run pod was made"
     uid = run["metadata"]["uid"]
-    installation.wait_run(name, lambda found: condition(found, "Sealed").get("status") == "True", 30)
-    left = [item["metadata"]["name"] for kind in ("jobs", "pvc") for item in installation.items(kind)]
-    living = [found for found in left if uid in found]
-    for _ in range(100):
-        if not living:
-            break
-        left = [item["metadata"]["name"] for kind in ("jobs", "pvc") for item in installation.items(kind)]
-        living = [found for found in left if uid in found]
-    assert living == []
+    expected = [f"configmaps/{snapshot_name(name, uid)}"]
+    assert remains_of(installation, name, expected) == expected
 
 
 def test_a_secret_for_another_host_was_shown_to_nobody(server: GitPod, runs: dict[str, dict[str, Any]]) -> None:
