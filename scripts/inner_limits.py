@@ -12,8 +12,8 @@ COMPONENTS: Final = ("operator", "executor", "gateway", "api", "fetcher")
 _BOUND: Final = re.compile(r"_?[A-Z][A-Z0-9_]*_MAX(_[A-Z0-9_]+)?")
 _HEAD: Final = """# Bounds that one module keeps for itself
 
-Generated from the Python sources by `make generate`; `make verify` compares. What is promised to people, or between pieces, has its line
-in [limits.md](limits.md). These are how a module keeps its own house: no other piece knows them, and none is configured.
+Generated from the Python sources by `make generate`; `make verify` compares. What is promised to people, or between
+pieces, has its line in [limits.md](limits.md). These are how a module keeps its own house: no other piece knows them.
 A line is the bound, its value as the source has it, and the module's own word about it, or else about itself.
 """
 

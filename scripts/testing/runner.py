@@ -37,8 +37,7 @@ def execute(stage: Stage, command: list[str]) -> Ended:
         try:
             status: int | None = process.wait(stage.seconds)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
+            interrupt(process)  # what it holds of the cluster is given back first
             status = None
         except KeyboardInterrupt:
             interrupt(process)
@@ -77,7 +76,9 @@ def counted(stage: Stage, ended: Ended) -> Counts:
 
 def once_more(stage: Stage) -> list[str]:
     """The command for what failed: pytest knows which tests that was."""
-    return [*stage.command, "--last-failed", "-n", "0", "--junitxml="] if stage.reads == "junit" else stage.command
+    if stage.reads != "junit":
+        return stage.command
+    return [*stage.command, "--last-failed", "--last-failed-no-failures=none", "-n", "0", "--junitxml="]
 
 
 def run(stage: Stage) -> Outcome:
@@ -97,7 +98,8 @@ def judge(stage: Stage, ended: Ended) -> Outcome:
     found = counted(stage, ended)
     if ended.status == 0 and not found.failed:
         return Outcome(stage, "passed", counts=found)
-    if not stage.again or execute(stage, once_more(stage)).status != 0:
+    tried_again = stage.again and ended.status is not None  # one that took too long would take as long again
+    if not tried_again or execute(stage, once_more(stage)).status != 0:
         return Outcome(stage, "failed", ended.why(stage), counts=found)
     passed = Counts(found.passed + len(found.failed), [], found.skipped)
     return Outcome(stage, "passed", counts=passed, flaky=found.failed)
