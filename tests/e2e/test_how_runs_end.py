@@ -177,7 +177,7 @@ def test_nothing_half_made_is_left(installation: Installation, end_of: Ended, na
     """A sealed Run keeps what it was given, until it is deleted; one that never began has nothing at all."""
     end_of(name)
     uid = installation.get("run", name)["metadata"]["uid"]
-    expected = [] if name in NEVER_BEGAN else [f"configmaps/{snapshot_name(name, uid)}"]
+    expected = [] if name in NEVER_BEGAN else [f"configmap/{snapshot_name(name, uid)}"]
     assert remains_of(installation, name, expected) == expected
     for kept in expected:
         owners = installation.get("configmap", kept.partition("/")[2])["metadata"]["ownerReferences"]

@@ -132,7 +132,7 @@ def test_a_failed_fetch_says_why_and_leaves_nothing(
     assert words in done["message"], done
     assert "attempts" not in run["status"], "no run pod was made"
     uid = run["metadata"]["uid"]
-    expected = [f"configmaps/{snapshot_name(name, uid)}"]
+    expected = [f"configmap/{snapshot_name(name, uid)}"]
     assert remains_of(installation, name, expected) == expected
 
 

@@ -3,16 +3,14 @@
 from support.cluster import eventually
 from support.installation import Installation, condition
 
-KINDS = ("jobs", "pods", "persistentvolumeclaims", "configmaps", "secrets", "networkpolicies", "services")
+KINDS = "jobs,pods,persistentvolumeclaims,configmaps,secrets,networkpolicies,services"
 
 
 def made_for(here: Installation, uid: str) -> list[str]:
     """Objects that carry a Run's uid in their label or their name, as `kind/name`."""
-    listed = {kind: here.items(kind) for kind in KINDS}
     return sorted(
-        f"{kind}/{item['metadata']['name']}"
-        for kind, items in listed.items()
-        for item in items
+        f"{item['kind'].lower()}/{item['metadata']['name']}"
+        for item in here.items(KINDS)
         if item["metadata"].get("labels", {}).get("guildhall.dev/run") == uid or uid in item["metadata"]["name"]
     )
 
