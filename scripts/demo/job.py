@@ -1,6 +1,7 @@
 """The demo's Run: the broken package as its workspace, followed to its end, its patch proven outside the product."""
 
 import base64
+import http.client
 import json
 import subprocess
 import sys
@@ -125,7 +126,7 @@ def _get(address: Address, path: str, wanted: str = "", tries: int = 20) -> dict
                 body: dict[str, Any] = json.load(answer)
             if not wanted or body.get(wanted) or not left:
                 return body
-        except OSError as error:
+        except (OSError, ValueError, http.client.HTTPException) as error:  # a port-forward may die mid-answer
             if not left:
                 raise StepError(f"GET {path} at {address.url} failed: {error}") from error
         time.sleep(1)

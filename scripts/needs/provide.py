@@ -67,5 +67,6 @@ def install(lacks: list[Lack]) -> None:
 def find_tools() -> None:
     """Puts what uv installs first on this process's PATH: before an older one, and where it is not on the person's."""
     folder = (output("uv", "tool", "dir", "--bin") or "").strip()
-    if folder and folder not in os.environ["PATH"].split(os.pathsep):
-        os.environ["PATH"] = folder + os.pathsep + os.environ["PATH"]
+    if folder:
+        others = [place for place in os.environ["PATH"].split(os.pathsep) if place != folder]
+        os.environ["PATH"] = os.pathsep.join([folder, *others])

