@@ -63,14 +63,21 @@ def values(images: dict[str, str], runs: str = NAMESPACE) -> dict[str, object]:
     }
 
 
-def install(cluster: Cluster, control: str = CONTROL, runs: str = NAMESPACE) -> Installation:
-    """Installs (or upgrades) the chart with images of this checkout, and a viewer with a token."""
+def install(
+    cluster: Cluster, control: str = CONTROL, runs: str = NAMESPACE, changes: dict[str, dict[str, object]] | None = None
+) -> Installation:
+    """Installs (or upgrades) the chart with images of this checkout, and a viewer with a token.
+
+    `changes`: chart values of a group that differ from those of `values`.
+    """
     with one_at_a_time():
         here = Installation(cluster, _images(), control=control, namespace=runs)
         install_crds(cluster)
         wait = ("-n", control, "--create-namespace", "--wait", "--timeout", "180s")
         chart, given = str(ROOT / "charts" / "guildhall"), json.dumps(values(here.images, runs))
-        here.tool("helm", "upgrade", "--install", "guildhall", chart, *wait, "-f", "-", stdin=given)
+        more = [f"--set-json={group}.{key}={json.dumps(value)}" for group, inner in (changes or {}).items()
+                for key, value in inner.items()]  # fmt: skip
+        here.tool("helm", "upgrade", "--install", "guildhall", chart, *wait, "-f", "-", *more, stdin=given)
     here.kubectl("-n", runs, "apply", "-f", str(ROOT / "examples" / "demo" / "viewer.yaml"))
     here.token = here.kubectl("-n", runs, "create", "token", "demo-viewer", "--duration", "4h").strip()
     return here
@@ -87,10 +94,13 @@ def installation(cluster: Cluster) -> Iterator[Installation]:
 
 @pytest.fixture(scope="module")
 def own_installation(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Installation]:
-    """A release nobody else uses, for tests that kill or fill what others need; removed afterwards."""
+    """A release nobody else uses, for tests that kill or fill what others need; removed afterwards.
+
+    A module's `CHART` has the values in which its release differs: `{group: {key: value}}`.
+    """
     stem = request.module.__name__.rpartition("test_")[2].replace("_", "-")[:24]
     word = f"{stem}-{os.environ.get('PYTEST_XDIST_WORKER', 'gw')}"
-    here = install(cluster, f"{word}-system", f"{word}-runs")
+    here = install(cluster, f"{word}-system", f"{word}-runs", getattr(request.module, "CHART", None))
     try:
         with port_forward(here.environment, "guildhall-api", 80, here.control) as url:
             here.url = url
