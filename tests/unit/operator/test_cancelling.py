@@ -70,9 +70,7 @@ def test_the_publisher_of_an_earlier_try_is_stopped_too() -> None:
     view = cancelled(delivering())
     both = publish_job_of() | publish_job_of(2)
     first = look(view, run_pod(), publish_pod(), jobs=both)
-    assert [item.name for item in first.end_pods] == ["publish-pod-1"], (
-        "on a lost node, which may come back"
-    )
+    assert [item.name for item in first.end_pods] == ["publish-pod-1"], "on a lost node, which may come back"
     assert open_still(first)
     pushed = look(view, run_pod(), publish_pod(says()), jobs=both)
     assert settled(pushed)[:2] == ("True", "Pushed")
