@@ -1,10 +1,11 @@
 """Promise: nothing repository code writes or prints anywhere becomes a LogEvent of the Run."""
 
 import json
+import subprocess
 
 import pytest
 from guildhall_contracts.events import RunSummarized, decode_event
-from support.inpod import asking_runs
+from support.inpod import RunningPod, asking_runs
 from support.installation import Installation, condition
 from support.people import answer
 
@@ -34,6 +35,12 @@ def is_an_event(line: str) -> bool:
     return isinstance(found, RunSummarized) and found.summary == MARK
 
 
+def followed(pod: RunningPod) -> "subprocess.Popen[str]":
+    """The executor's own output, to its end: a sealed Run's pod is removed."""
+    argv = ["kubectl", "-n", pod.here.namespace, "logs", "-f", pod.pod["metadata"]["name"], "-c", "executor"]
+    return subprocess.Popen(argv, env=pod.here.environment, stdout=subprocess.PIPE, text=True)
+
+
 def test_forged_events_reach_no_one(installation: Installation) -> None:
     """A tool prints them, a file and its name hold them, and code that broke out writes them to whatever is open."""
     with asking_runs(installation, "forger", "x02") as (pod,):
@@ -47,6 +54,7 @@ def test_forged_events_reach_no_one(installation: Installation) -> None:
         done = pod.inside("workshop", "python3", "-c", FORGE, json.dumps(forged))
         assert int(done.stdout.split()[-1]) > 0, "positive control: some descriptor took the line"
         assert MARK in done.stdout, "positive control: the forger's own output has it"
+        log = followed(pod)
         assert answer(installation, pod.name, "Yes").status == 202
         run = installation.wait_done(pod.name)
         assert condition(run, "Succeeded")["status"] == "True", installation.story(pod.name)
@@ -62,7 +70,5 @@ def test_forged_events_reach_no_one(installation: Installation) -> None:
         assert flow["summary"]["summary"] == "All was printed"
         assert (flow["model"]["run"]["unreadable"], flow["model"]["run"]["gaps"]) == (0, [])
         assert MARK not in json.dumps(installation.get("run", pod.name)["status"])
-        name = pod.pod["metadata"]["name"]
-        log = installation.kubectl("-n", installation.namespace, "logs", name, "-c", "executor")
-        lines = [json.loads(line) for line in log.rstrip("\n").split("\n")]
+        lines = [json.loads(line) for line in log.communicate(timeout=30)[0].rstrip("\n").split("\n")]
         assert [(line["seq"], line["type"]) for line in lines] == [(event["seq"], event["type"]) for event in events]
