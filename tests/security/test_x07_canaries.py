@@ -186,7 +186,11 @@ def test_no_object_has_one(scene: Scene) -> None:
 
 @pytest.mark.parametrize("component", ["gateway", "api"])
 def test_no_database_and_no_blob_has_one(scene: Scene, component: str) -> None:
-    uid = scene.pod.run["metadata"]["uid"]
-    files, found = canaries.stored(scene.here, component, scene.needles | {"control": uid})
+    """Positive controls: a Run's uid as it stands, and what a patch says, which the api keeps packed."""
+    controls = {"control": scene.pod.run["metadata"]["uid"]}
+    if component == "api":
+        scene.here.wait_run("x07-git", lambda run: condition(run, "Sealed").get("status") == "True", 90)
+        controls["packed"] = "+mended"
+    files, found = canaries.stored(scene.here, component, scene.needles | controls)
     assert files > 0
-    assert {name for name, _ in found} == {"control"}, found
+    assert {name for name, _ in found} == set(controls), found

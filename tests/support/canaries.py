@@ -66,20 +66,33 @@ def kept(here: Installation, kinds: tuple[str, ...], selector: str = "") -> Iter
 
 
 SEARCH = """
-import json, os, sys
+import json, os, sqlite3, sys, zlib
+
+def unpacked(cell):
+    try:
+        return zlib.decompress(cell)
+    except zlib.error:
+        return cell
+
+def cells(path):
+    with sqlite3.connect(f"file:{path}?mode=ro", uri=True) as database:
+        tables = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        for cell in (cell for name in tables for row in database.execute(f'SELECT * FROM "{name}"') for cell in row):
+            yield unpacked(cell) if isinstance(cell, bytes) else str(cell).encode()
+
 needles, folder = json.load(sys.stdin), sys.argv[1]
-found, files = [], 0
-for top, _, names in os.walk(folder):
-    for name in names:
-        data = open(os.path.join(top, name), "rb").read()
-        files += 1
-        found += [[key, os.path.join(top, name)] for key, text in needles.items() if text.encode() in data]
-print(json.dumps([files, found]))
+found, files = set(), 0
+for path in (os.path.join(top, name) for top, _, names in os.walk(folder) for name in names):
+    data = open(path, "rb").read()
+    files += 1
+    for piece in (data, *(cells(path) if data.startswith(b"SQLite format 3") else ())):
+        found |= {(key, path) for key, text in needles.items() if text.encode() in piece}
+print(json.dumps([files, sorted(found)]))
 """
 
 
 def stored(here: Installation, component: str, wanted: dict[str, str]) -> tuple[int, list[list[str]]]:
-    """Database and blobs of gateway or api: how many files there are, and which of `wanted` is in which."""
+    """Database, what is packed in it, and blobs of gateway or api: how many files, and which of `wanted` is in which."""
     command = ("exec", "-i", f"deployment/guildhall-{component}", "--", "python3", "-c", SEARCH, "/var/lib/guildhall")
     said = here.kubectl("-n", here.control, *command, stdin=json.dumps(wanted))
     files, found = json.loads(said)
