@@ -88,7 +88,10 @@ def user_cache() -> Path:
 
 
 def from_environment() -> Layout:
-    """The layout of the invoking user: `XDG_CACHE_HOME` moves it, `GUILDHALL_CLUSTER_STATE` the state alone."""
-    cache = user_cache() / "cluster"
+    """The layout of the invoking user: `XDG_CACHE_HOME` moves it, `GUILDHALL_CLUSTER_STATE` the state alone.
+
+    Programs have one path, however it is reached: components that run by another are taken for outdated, and restarted.
+    """
+    cache = (user_cache() / "cluster").resolve()
     state = Path(os.environ.get("GUILDHALL_CLUSTER_STATE") or cache / "state")
     return Layout(state=state.absolute(), cache=cache)

@@ -6,6 +6,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from cluster.embedded import build
+from cluster.embedded.layout import from_environment
 
 from .conftest import ROOT
 
@@ -49,6 +51,19 @@ def places(home: Path, moved: str | None) -> set[str]:
 @pytest.mark.parametrize("moved", [None, "", "not/absolute"])
 def test_without_a_place_named_all_is_in_the_home(tmp_path: Path, moved: str | None) -> None:
     assert places(tmp_path, moved) == {str(tmp_path / ".cache" / "guildhall")}
+
+
+def test_a_cluster_that_is_reached_by_a_link_is_the_same_cluster(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By another path its components would count as outdated: a second demo would restart a cluster at work."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "own"))
+    own = from_environment()
+    own.cache.mkdir(parents=True)
+    (tmp_path / "other" / "guildhall").mkdir(parents=True)
+    (tmp_path / "other" / "guildhall" / "cluster").symlink_to(own.cache)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "other"))
+    assert build.binaries(from_environment()) == build.binaries(own)
 
 
 def test_a_place_that_is_named_is_everybodys(tmp_path: Path) -> None:
