@@ -26,7 +26,7 @@ from guildhall_gateway.wire import OnlyHttp
 log = logging.getLogger("guildhall_gateway")
 
 KEEP_ALIVE_SECONDS: Final = 75
-CONNECTIONS_MAX_COUNT: Final = 2_000
+HEALTH_REQUESTS_MAX_COUNT: Final = 200
 
 
 class Server(uvicorn.Server):
@@ -37,8 +37,10 @@ class Server(uvicorn.Server):
         yield
 
 
-def server(app: object, host: str, port: int, tls: Tls | None = None) -> Server:
-    """A server that does not log requests, trusts no proxy header, upgrades to nothing and names no software."""
+def server(app: object, host: str, port: int, tls: Tls | None = None, at_once_max_count: int | None = None) -> Server:
+    """A server that does not log requests, trusts no proxy header, upgrades to nothing and names no software.
+
+    `at_once_max_count`: beyond it strangers hear 503, so the TLS port has none; its Doorway bounds it in silence."""
     settings = uvicorn.Config(
         app,  # type: ignore[arg-type]
         host=host,
@@ -51,7 +53,7 @@ def server(app: object, host: str, port: int, tls: Tls | None = None) -> Server:
         server_header=False,
         lifespan="off",
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
-        limit_concurrency=CONNECTIONS_MAX_COUNT,
+        limit_concurrency=at_once_max_count,
         timeout_graceful_shutdown=5,
         ssl_certfile=tls.cert if tls else None,
         ssl_keyfile=tls.key if tls else None,
@@ -68,7 +70,8 @@ async def serve(config: Config) -> None:
     doors: list[socket.socket] = [doorway.listen(host, config.ports.https) for host in families.hosts(config.host)]
     main = server(doorway.around(make_app(gateway)), config.host, config.ports.https, config.tls)
     main.config.load()
-    health = server(make_health(gateway.healthy, runs.ready), config.host, config.ports.health)
+    health_app = make_health(gateway.healthy, runs.ready)
+    health = server(health_app, config.host, config.ports.health, at_once_max_count=HEALTH_REQUESTS_MAX_COUNT)
     health_doors = families.doors(config.host, config.ports.health)
     stopping = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

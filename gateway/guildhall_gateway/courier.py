@@ -12,21 +12,21 @@ from guildhall_contracts import limits
 from guildhall_contracts.model_api import MailboxItem, MailboxPage
 
 from guildhall_gateway.approval_store import ApprovalStore
-from guildhall_gateway.belonging import is_of, named, no_such_run, owner_wait_seconds
+from guildhall_gateway.belonging import is_of
 from guildhall_gateway.inbox import Inbox
 from guildhall_gateway.mailbox import FULL, Cursor, Turned, cancel_item, judged, news, parse_cursor
 from guildhall_gateway.outbox import Outbox
 from guildhall_gateway.questions import NEVER_ASKED, Questions
 from guildhall_gateway.runs import AnyView, Change, InterventionView, RunSource, RunView, StatusSink
+from guildhall_gateway.waiting import Waiting
 from guildhall_gateway.watch import utc_now
 
 log = logging.getLogger(__name__)
 
 RETRY_SECONDS: Final = 2.0
-PENDING_MAX_COUNT: Final = 10_000
 OPEN_STATES: Final = (None, "Delivered")
 STATED: Final = {"delivered": "Delivered", "consumed": "Consumed", "expired": "Expired"}
-GONE: Final = frozenset({404})  # a status has 409 for it too: another object has the name
+GONE: Final = frozenset({404, 409})  # 409: another object has the name
 UNREAD: Final = "the Run ended before its executor read this"
 
 
@@ -40,7 +40,7 @@ class Desk:
 
 
 class Courier:
-    """One worker takes in, two write statuses and owners; polls wait on their Run's bell."""
+    """One worker takes in, one writes statuses, what must wait is with `waiting`; polls wait on their Run's bell."""
 
     def __init__(self, desk: Desk, source: RunSource, sink: StatusSink, changed: Callable[[str], None]) -> None:
         self._inbox, self._questions, self._approvals = desk.inbox, desk.questions, desk.approvals
@@ -50,14 +50,10 @@ class Courier:
         self._todo: OrderedDict[str, RunView | InterventionView] = OrderedDict()
         self._work = asyncio.Event()
         self._statuses = Outbox[tuple[InterventionView, dict[str, Any]]](
-            "status of an intervention", lambda letter: sink.write_intervention(*letter), GONE | {409}
+            "status of an intervention", lambda letter: sink.write_intervention(*letter), GONE
         )
-        self._owners = Outbox[tuple[InterventionView, dict[str, str]]](
-            "owner of an intervention", lambda letter: sink.write_owner(*letter), GONE
-        )
+        self.waiting = Waiting(source, sink, desk.approvals.clock, self._take_up)
         self._items: dict[str, InterventionView] = {}
-        self._early: dict[str, float] = {}  # until when acts wait whose Run or question is not yet there
-        self._timers: dict[str, asyncio.TimerHandle] = {}  # acts that are looked at again
         self._tasks: list[asyncio.Task[None]] = []
         self._stopping = False
 
@@ -67,16 +63,15 @@ class Courier:
             self.hear("set", item)
         for run in self._source.runs():
             self.hear("set", run)
-        workers = (self._take_in(), self._statuses.run(), self._owners.run())
-        self._tasks = [asyncio.create_task(worker) for worker in workers]
+        workers = (self._take_in(), self._statuses.run())
+        self._tasks = [*(asyncio.create_task(worker) for worker in workers), *self.waiting.start()]
 
     async def stop(self) -> None:
         self._stopping = True
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for timer in self._timers.values():
-            timer.cancel()
+        self.waiting.stop()
         for run in list(self._bells):
             self._ring(run)
 
@@ -86,10 +81,10 @@ class Courier:
     def hear(self, change: Change, view: AnyView) -> None:
         """A change in the cluster; only notes it down."""
         if change == "gone":
-            for kept in (self._items, self._early, self._todo):
+            for kept in (self._items, self._todo):
                 kept.pop(view.uid, None)
-            if view.uid in self._timers:
-                self._timers.pop(view.uid).cancel()
+            for box in (self._statuses, self.waiting):
+                box.forget(view.uid)
             self._ring(view.uid)
             return
         if isinstance(view, InterventionView):
@@ -142,11 +137,12 @@ class Courier:
 
     async def _take_item(self, item: InterventionView) -> None:
         run = self._source.run(item.run_uid or "")
-        self._own(item, run)
+        self.waiting.own(item, run)
         if item.state not in OPEN_STATES:
+            self.waiting.done(item.uid)
             return
         if run is None or not is_of(item, run):
-            await self._not_found(item, run)
+            self._tell(item.uid, self.waiting.not_found(item, run))
             return
         known = await self._inbox.state(item.uid)
         if known in STATED:  # an earlier gateway was stopped before it could say so
@@ -154,15 +150,14 @@ class Courier:
             return
         answer = judged(item, run)
         turned = answer if isinstance(answer, Turned) else await self._taken(run, item, answer, new=known is None)
-        if turned is not None:
-            self._report(item.uid, turned.state, turned.message)
+        self._tell(item.uid, turned)
 
     async def _taken(self, run: RunView, view: InterventionView, item: MailboxItem, *, new: bool) -> Turned | None:
         """Put an item into its Run's box, or say why not; a decision or answer and its item are one write."""
         turned = await self._decided(run, item) if new else None
-        if turned is NEVER_ASKED and self._may_wait(view.uid):
+        if turned is NEVER_ASKED and self.waiting.may_wait(view.uid):
             return None
-        self._early.pop(view.uid, None)
+        self.waiting.done(view.uid)
         self._ring(run.uid)
         if new and (item.answer is not None or item.approval is not None):
             self._changed(run.uid)
@@ -180,57 +175,24 @@ class Courier:
             )
         return FULL if await self._inbox.add(run.uid, item) == "full" else None
 
-    def _own(self, item: InterventionView, run: RunView | None) -> None:
-        """Give an Intervention its Run as owner, now or when it is time."""
-        wait, ref = owner_wait_seconds(item, run, self._approvals.clock()), named(item)
-        if wait:
-            self._look_again(item.uid, wait)
-        elif wait is not None and ref is not None:
-            self._owners.put(item.uid, (item, ref.owner()))
-
-    async def _not_found(self, item: InterventionView, run: RunView | None) -> None:
-        """An act on a Run that is not seen here: it may come; what the cluster does not know either is refused.
-
-        One that has its owner is left to the cluster, which removes it if that Run is gone."""
-        if item.owned or item.state is not None or (run is None and self._may_wait(item.uid)):
-            return
-        self._early.pop(item.uid, None)
-        ref = named(item)
-        found = await self._source.run_now(item.namespace, ref.name) if ref else None
-        if is_of(item, found):
-            self._may_wait(item.uid)
-            return
-        turned = no_such_run(item, found)
-        self._report(item.uid, turned.state, turned.message)
-
-    def _may_wait(self, uid: str) -> bool:
-        """Keep an act that was faster than what it is about for a moment; False once that is over."""
-        now = asyncio.get_running_loop().time()
-        until = self._early.setdefault(uid, now + limits.UNKNOWN_WAIT_SECONDS)
-        if now >= until or len(self._early) > PENDING_MAX_COUNT:
-            return False
-        self._look_again(uid, until - now)
-        return True
-
-    def _look_again(self, uid: str, seconds: float) -> None:
-        """Take an act up again then, once: what was set before does not count."""
-        if uid in self._timers:
-            self._timers.pop(uid).cancel()
-        self._timers[uid] = asyncio.get_running_loop().call_later(seconds, self._take_up, uid)
-
-    def _take_up(self, uid: str) -> None:
-        self._timers.pop(uid, None)
+    def _take_up(self, uid: str) -> bool:
+        """Look at an Intervention again; False when it is gone."""
         if (item := self._items.get(uid)) is not None:
             self.hear("set", item)
+        return item is not None
 
     def asked(self, run: str) -> None:
         """A question of `run` was recorded: look again at answers that came before it."""
-        for uid in list(self._early):
+        for uid in self.waiting.waits():
             if (item := self._items.get(uid)) is not None and item.run_uid == run:
                 self.hear("set", item)
 
+    def _tell(self, uid: str, turned: Turned | None) -> None:
+        if turned is not None:
+            self._report(uid, turned.state, turned.message)
+
     def _report(self, uid: str, state: str, message: str = "") -> None:
-        self._early.pop(uid, None)
+        self.waiting.done(uid)
         view = self._items.get(uid)
         if view is None or view.state == state:
             return

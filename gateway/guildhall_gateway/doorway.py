@@ -1,4 +1,4 @@
-"""The listening socket of the TLS port. Guards against one address taking every connection and against idle ones.
+"""The listening socket of the TLS port. Guards against one address taking every connection, idle ones, and too many.
 
 Counted when a connection is accepted, before its handshake: TLS that never ends is held to the same bounds.
 """
@@ -17,6 +17,7 @@ from guildhall_gateway import families
 Asgi = Callable[[Any, Any, Any], Awaitable[None]]
 Peer = tuple[str, int]
 REFUSED_PER_ROUND_MAX_COUNT: Final = 64
+OPEN_MAX_COUNT: Final = 2_000  # of all addresses; a further one is closed without a word
 
 
 class Doorway:
@@ -26,10 +27,13 @@ class Doorway:
         self,
         per_peer: int = limits.CONNECTIONS_PER_PEER_MAX_COUNT,
         first_request_seconds: float = limits.FIRST_REQUEST_MAX_SECONDS,
+        in_all: int = OPEN_MAX_COUNT,
     ) -> None:
         self._per_peer = per_peer
+        self._in_all = in_all
         self._first_request_seconds = first_request_seconds
         self._open: Counter[str] = Counter()
+        self._count = 0
         self._silent: dict[Peer, asyncio.TimerHandle] = {}
 
     def listen(self, host: str, port: int) -> "Listening":
@@ -50,9 +54,10 @@ class Doorway:
         return told
 
     def enter(self, connection: "Connection", peer: Peer) -> bool:
-        """Let a connection in; False when its address has as many as it may."""
-        if self._open[peer[0]] >= self._per_peer:
+        """Let a connection in; False when its address has as many as it may, or all have."""
+        if self._count >= self._in_all or self._open[peer[0]] >= self._per_peer:
             return False
+        self._count += 1
         self._open[peer[0]] += 1
         connection.gone = lambda: self._leave(peer)
         later = asyncio.get_running_loop().call_later
@@ -66,6 +71,7 @@ class Doorway:
 
     def _leave(self, peer: Peer) -> None:
         self._spoke(peer)
+        self._count -= 1
         self._open[peer[0]] -= 1
         if self._open[peer[0]] <= 0:
             del self._open[peer[0]]

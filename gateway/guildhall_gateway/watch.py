@@ -201,7 +201,9 @@ class KubernetesRuns(ViewCache):
         await self._apply("connections", "Connection", item, status)
 
     async def write_owner(self, item: InterventionView, owner: dict[str, str]) -> None:
-        """By JSON patch, with tests that it is that very object and has no owner yet. Raises OSError."""
+        """By JSON patch, with tests that it is that very object and has no owner yet. Raises OSError.
+
+        A 422 is a test that failed or an admission that said no: only the object itself tells which."""
         place = "/metadata/ownerReferences"
         patch = [
             {"op": "test", "path": "/metadata/uid", "value": item.uid},
@@ -213,8 +215,13 @@ class KubernetesRuns(ViewCache):
         try:
             await self._client.request("PATCH", path, params=params, body=patch, content_type=kind)
         except KubeError as error:
-            if error.status != HTTPStatus.UNPROCESSABLE_ENTITY:  # a test failed: another was faster
+            if error.status != HTTPStatus.UNPROCESSABLE_ENTITY or await self._unowned(item.uid, path):
                 raise
+
+    async def _unowned(self, uid: str, path: str) -> bool:
+        """Whether the Intervention at `path` is that very one, and has no owner now. Raises OSError."""
+        found = parse_intervention(await self._client.request("GET", path))
+        return found is not None and found.uid == uid and not found.owned
 
     async def run_now(self, namespace: str, name: str) -> RunView | None:
         """The Run of that name as the API server has it. Raises OSError."""

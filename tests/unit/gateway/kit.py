@@ -37,6 +37,7 @@ class Cluster(ViewCache):
         self.item_messages: dict[str, str] = {}
         self.item_owners: list[tuple[str, dict[str, str]]] = []
         self.unseen: dict[tuple[str, str], RunView] = {}  # Runs the watch has not brought yet
+        self.asked_now: list[str] = []  # names of Runs the gateway asked for
         self.connection_statuses: list[tuple[str, dict[str, Any]]] = []
         self.secrets: dict[tuple[str, str], dict[str, bytes]] = {}
         self.alive = True
@@ -72,6 +73,7 @@ class Cluster(ViewCache):
             self.tell("set", replace(one, **fields))
 
     async def run_now(self, namespace: str, name: str) -> RunView | None:
+        self.asked_now.append(name)
         seen = {(run.namespace, run.name): run for run in self.runs()}
         return (seen | self.unseen).get((namespace, name))
 

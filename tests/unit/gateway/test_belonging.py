@@ -1,6 +1,5 @@
 """An Intervention ends with a clear state: taken in and owned by its Run, or refused in words that stay a while."""
 
-import asyncio
 import time
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -10,7 +9,7 @@ from typing import Any
 
 import pytest
 from guildhall_contracts import limits
-from guildhall_gateway import courier
+from guildhall_gateway import outbox
 from guildhall_gateway.belonging import Named, is_of, named, no_such_run, owner_wait_seconds
 from guildhall_gateway.runs import InterventionView, RunView
 from hypothesis import given
@@ -124,7 +123,7 @@ async def test_an_act_on_a_run_that_is_not_there_is_refused_in_words_and_kept(se
     await kit.until(lambda: served.cluster.item_owners)
     assert served.cluster.item_owners == [("i22", owner())], "control: another is owned; this one stays to be read"
     assert (await items(served, "", 1))[0][0]["id"] == "i22"
-    assert served.gateway.courier._early == {}
+    assert served.gateway.courier.waiting.waits() == []
 
 
 async def test_once_it_could_be_read_it_is_left_to_the_cluster(served: Served, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -157,9 +156,9 @@ async def test_a_uid_under_another_name_reaches_nobody(served: Served) -> None:
 
 async def test_a_run_that_is_seen_a_moment_later_gets_its_act(served: Served) -> None:
     served.cluster.tell("set", act())
-    await kit.until(lambda: served.gateway.courier._early)
+    await kit.until(served.gateway.courier.waiting.waits)
     served.cluster.add_run()
-    await kit.until(lambda: served.gateway.courier._early == {})
+    await kit.until(lambda: not served.gateway.courier.waiting.waits())
     assert [item["id"] for item in (await items(served, "", 1))[0]] == ["i1"]
     await kit.until(lambda: served.cluster.item_owners)
     assert ("i1", "Refused") not in served.cluster.item_statuses
@@ -167,17 +166,17 @@ async def test_a_run_that_is_seen_a_moment_later_gets_its_act(served: Served) ->
 
 async def test_a_run_that_is_over_when_it_is_seen_has_its_act_expired(served: Served) -> None:
     served.cluster.tell("set", act())
-    await kit.until(lambda: served.gateway.courier._early)
+    await kit.until(served.gateway.courier.waiting.waits)
     served.cluster.add_run(finished=True)
     await kit.until(lambda: ("i1", "Expired") in served.cluster.item_statuses)
-    assert served.gateway.courier._early == {}
+    assert served.gateway.courier.waiting.waits() == []
 
 
 async def test_a_run_that_went_before_it_was_seen_leaves_its_act_refused(served: Served) -> None:
     served.cluster.unseen["team", "name-run-1"] = RUN
     served.cluster.tell("set", act())
-    await asyncio.sleep(2 * QUICK)
-    assert served.cluster.item_statuses == [], "control: the cluster has it"
+    await kit.until(lambda: len(served.cluster.asked_now) == 2)
+    assert served.cluster.item_statuses == [], "control: the cluster has it, and it waited on"
     served.cluster.unseen.clear()
     await kit.until(lambda: ("i1", "Refused") in served.cluster.item_statuses)
 
@@ -185,9 +184,9 @@ async def test_a_run_that_went_before_it_was_seen_leaves_its_act_refused(served:
 async def test_a_watch_that_is_far_behind_has_no_act_refused(served: Served) -> None:
     served.cluster.unseen["team", "name-run-1"] = RUN
     served.cluster.tell("set", act())
+    await kit.until(lambda: len(served.cluster.asked_now) == 2)
     served.cluster.tell("set", act("no-such", "run-0", "i22"))
     await kit.until(lambda: ("i22", "Refused") in served.cluster.item_statuses)
-    await asyncio.sleep(2 * QUICK)
     assert [uid for uid, _ in served.cluster.item_statuses] == ["i22"], "control: the other one was refused"
     served.cluster.add_run()
     assert [item["id"] for item in (await items(served, "", 1))[0]] == ["i1"]
@@ -196,7 +195,7 @@ async def test_a_watch_that_is_far_behind_has_no_act_refused(served: Served) -> 
 async def test_a_cluster_that_does_not_answer_has_no_act_refused(
     served: Served, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(courier, "RETRY_SECONDS", 0.05)
+    monkeypatch.setattr(outbox, "RETRY_FIRST_SECONDS", 0.05)
     asked = 0
     answer = served.cluster.run_now
 
@@ -243,7 +242,8 @@ async def test_the_next_gateway_goes_by_what_the_status_says(tmp_path: Path) -> 
 
 async def test_an_act_that_is_gone_is_not_looked_at_again(served: Served) -> None:
     served.cluster.tell("set", act("no-such", "run-0"))
-    await kit.until(lambda: served.gateway.courier._timers)
+    waiting = served.gateway.courier.waiting
+    await kit.until(lambda: waiting._timers)
     (item,) = served.cluster.interventions()
     served.cluster.tell("gone", item)
-    assert (served.gateway.courier._timers, served.gateway.courier._early) == ({}, {})
+    assert (waiting._timers, waiting.waits()) == ({}, [])

@@ -26,9 +26,9 @@ async def hello(_request: object) -> PlainTextResponse:
 
 
 @contextlib.asynccontextmanager
-async def standing(doorway: Doorway, tls: Tls | None = None) -> AsyncIterator[int]:
+async def standing(doorway: Doorway, tls: Tls | None = None, **bounds: int) -> AsyncIterator[int]:
     door = doorway.listen("127.0.0.1", 0)
-    listener = server(doorway.around(Starlette(routes=[Route("/", hello)])), "127.0.0.1", 0, tls)
+    listener = server(doorway.around(Starlette(routes=[Route("/", hello)])), "127.0.0.1", 0, tls, **bounds)
     task = asyncio.create_task(listener.serve([door]))
     await kit.until(lambda: listener.started)
     try:
@@ -84,6 +84,38 @@ async def test_one_address_gets_so_many_connections_and_no_more() -> None:
             await close(wire)
         await kit.until(lambda: not doorway._open)
         assert not doorway._silent
+
+
+async def test_what_is_too_much_in_all_is_closed_without_a_word() -> None:
+    doorway = Doorway(per_peer=3, in_all=4)
+    async with standing(doorway) as port:
+        held = [await dial(port, f"127.0.0.{2 + number // 2}") for number in range(4)]
+        assert all([await served(wire) for wire in held])
+        late = await dial(port, "127.0.0.9")
+        with contextlib.suppress(ConnectionError):
+            late[1].write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            await late[1].drain()
+        assert await ended(late, 5), "not one byte"
+        await close(held[0])
+        await kit.until(lambda: doorway._count == 3)
+        other = await dial(port, "127.0.0.9")
+        assert await served(other), "what was given back can be had again"
+        for wire in [*held[1:], other]:
+            await close(wire)
+        await kit.until(lambda: not doorway._open)
+        assert doorway._count == 0
+
+
+async def test_the_server_behind_the_doorway_has_no_bound_that_answers() -> None:
+    """A bound of its own says 503, which a stranger is not to hear; the health port, without a doorway, has one."""
+    assert server(Starlette(), "127.0.0.1", 0).config.limit_concurrency is None
+    async with standing(Doorway(), at_once_max_count=2) as port:
+        first, second = await dial(port, "127.0.0.2"), await dial(port, "127.0.0.3")
+        second[1].write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        async with asyncio.timeout(5):
+            assert b" 503 " in await second[0].readline(), "control: that is what it would say"
+        for wire in (first, second):
+            await close(wire)
 
 
 async def test_a_connection_must_ask_for_something_in_time() -> None:

@@ -281,7 +281,7 @@ async def test_an_answer_that_is_faster_than_its_question_waits_for_it_and_no_lo
 ) -> None:
     run = served.cluster.add_run()
     served.cluster.intervene("a1", run, answer={"questionId": "q1", "text": "quick"})
-    await kit.until(lambda: served.gateway.courier._early)
+    await kit.until(served.gateway.courier.waiting.waits)
     await question(served)
     assert [item["id"] for item in (await items(served, "", 1))[0]] == ["a1"]
     monkeypatch.setattr(limits, "UNKNOWN_WAIT_SECONDS", 0.1)

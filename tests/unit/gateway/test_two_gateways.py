@@ -147,6 +147,13 @@ async def test_what_people_do_is_delivered_once_and_called_refused_by_neither(po
         assert said <= {"Delivered", "Consumed"}, "control: a second answer to one question is refused, and it alone"
 
 
+def settled(two: Two) -> bool:
+    """Neither gateway has anything to take in, to wait for or to write."""
+    couriers = [one.gateway.courier for one in two]
+    boxes = [box for each in couriers for box in (each._statuses, each.waiting._owners, each.waiting._questions)]
+    return not any(each._todo or each.waiting.waits() for each in couriers) and not any(box._ready for box in boxes)
+
+
 async def test_both_give_an_act_one_owner_and_refuse_it_once(
     postgres: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -160,10 +167,13 @@ async def test_both_give_an_act_one_owner_and_refuse_it_once(
             cluster.intervene(f"nowhere-{number}", nowhere, interrupt={"intent": "inquire", "message": "?"})
         await kit.until(lambda: len(cluster.item_owners) >= 10)
         await kit.until(lambda: len(dict(cluster.item_statuses)) >= 10, 20)
-        await asyncio.sleep(0.5)
+        await kit.until(lambda: settled(two), 20)
         written = list(cluster.item_statuses)
-        await asyncio.sleep(0.5)
-        assert cluster.item_statuses == written, "neither answers the other"
+        cluster.intervene("nowhere-last", nowhere, interrupt={"intent": "inquire", "message": "?"})
+        await kit.until(lambda: ("nowhere-last", "Refused") in cluster.item_statuses)
+        await kit.until(lambda: settled(two), 20)
+        later = {uid for uid, _ in cluster.item_statuses[len(written) :]}
+        assert later == {"nowhere-last"}, "neither answers the other"
         assert sorted(uid for uid, _ in cluster.item_owners) == [f"here-{number}" for number in range(10)]
         assert {uid for uid, state in written if state == "Refused"} == {f"nowhere-{number}" for number in range(10)}
 

@@ -35,6 +35,7 @@ class ApiServer:
         self.lists = 0
         self.watches = 0
         self.status = 200
+        self.patch_status = 0  # of patches alone, where it is set
         self.patches: list[tuple[str, str, Any]] = []
         self._queues: list[asyncio.Queue[bytes | None]] = []
 
@@ -73,7 +74,7 @@ class ApiServer:
     async def _patch(self, request: Request) -> Response:
         content = request.headers["content-type"]
         self.patches.append((str(request.url.path), content, json.loads(await request.body())))
-        return JSONResponse({}, self.status)
+        return JSONResponse({"message": "no"}, self.patch_status or self.status)
 
     async def _stream(self, queue: "asyncio.Queue[bytes | None]") -> AsyncIterator[bytes]:
         while (item := await queue.get()) is not None:
@@ -242,13 +243,40 @@ async def test_an_owner_is_given_by_a_patch_that_overwrites_nobodys(monkeypatch:
                 {"op": "test", "path": "/metadata/ownerReferences", "value": None},
                 {"op": "add", "path": "/metadata/ownerReferences", "value": [{"kind": "Run"}]},
             ])]  # fmt: skip
-        api.status = 422
-        await runs.write_owner(item, {"kind": "Run"})  # somebody else was faster
         for status in (403, 404, 409, 500):
             api.status = status
             with pytest.raises(KubeError) as caught:
                 await runs.write_owner(item, {"kind": "Run"})
             assert caught.value.status == status
+
+
+@pytest.mark.parametrize(
+    ("there", "raised"),
+    [
+        ({"ownerReferences": [{"kind": "Run", "uid": "r1"}]}, None),
+        ({"uid": "i2"}, None),
+        ({}, 422),
+        ({"ownerReferences": []}, 422),
+        (None, 404),
+    ],
+    ids=["another-was-faster", "another-object", "admission-said-no", "empty", "gone"],
+)
+async def test_a_refused_owner_counts_as_given_only_where_one_is_there(
+    monkeypatch: pytest.MonkeyPatch, there: dict[str, Any] | None, raised: int | None
+) -> None:
+    async with watching(monkeypatch) as (api, runs):
+        item = parse_intervention(ACT)
+        assert item is not None
+        if there is not None:
+            api.items["i1"] = ACT | {"metadata": ACT["metadata"] | there}
+        api.patch_status = 422
+        if raised is None:
+            await runs.write_owner(item, {"kind": "Run"})
+        else:
+            with pytest.raises(KubeError) as caught:
+                await runs.write_owner(item, {"kind": "Run"})
+            assert caught.value.status == raised
+        assert len(api.patches) == 1
 
 
 async def test_a_run_is_asked_of_the_cluster_itself(monkeypatch: pytest.MonkeyPatch) -> None:
