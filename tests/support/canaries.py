@@ -92,7 +92,7 @@ print(json.dumps([files, sorted(found)]))
 
 
 def stored(here: Installation, component: str, wanted: dict[str, str]) -> tuple[int, list[list[str]]]:
-    """Database, what is packed in it, and blobs of gateway or api: how many files, and which of `wanted` is in which."""
+    """Database, with what is packed in it, and blobs of gateway or api: how many files, and what is in which."""
     command = ("exec", "-i", f"deployment/guildhall-{component}", "--", "python3", "-c", SEARCH, "/var/lib/guildhall")
     said = here.kubectl("-n", here.control, *command, stdin=json.dumps(wanted))
     files, found = json.loads(said)
