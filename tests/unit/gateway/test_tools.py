@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from guildhall_contracts import limits
+from guildhall_gateway.adapters.connections import Connections
 from guildhall_gateway.tool_store import Before, CallRecord
 from support.connections import Bench, bench, connection, frozen, guild_of
 from unit.gateway import kit
@@ -232,15 +233,25 @@ async def test_what_was_for_a_run_is_deleted_when_it_is_over(tmp_path: Path) -> 
         assert made.run.uid not in await store.runs_with_content()
 
 
-async def test_a_gateway_that_was_just_started_says_wait_and_not_that_there_is_nothing(tmp_path: Path) -> None:
+async def test_a_gateway_that_was_just_started_says_wait_and_not_that_there_is_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     async with bench(tmp_path) as made:
         assert said(await made.call(READ, {"number": 1})) == "note 1"
         where = made.served.gateway.connections._reach
         other = tmp_path / "other"
         other.mkdir()
+        may, listed = asyncio.Event(), Connections._listed
+
+        async def held(connections: Connections, kept: Any) -> Any:
+            await may.wait()
+            return await listed(connections, kept)
+
+        monkeypatch.setattr(Connections, "_listed", held)
         async with kit.serve(other, made.cluster, where=where) as second, second.client() as client:
             first = await client.get("/v1/tools")
             assert first.status_code == 503, "nothing is known yet"
+            may.set()
             body = {"callId": "c9", "role": "coder", "arguments": {"number": 9}}
             call = await client.post(f"/v1/tools/{READ}", json=body)
             while call.status_code == 503:
