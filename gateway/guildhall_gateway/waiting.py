@@ -103,15 +103,18 @@ class Waiting:
     async def _ask(self, item: InterventionView) -> None:
         ref = named(item)
         self._answers[item.uid] = await self._source.run_now(item.namespace, ref.name) if ref else None
-        if not self._again(item.uid):
-            self.done(item.uid)
+        self._take_up(item.uid)
 
     def _look_again(self, uid: str, seconds: float) -> None:
         """Take an act up again then, once: what was set before does not count."""
         if uid in self._timers:
             self._timers.pop(uid).cancel()
-        self._timers[uid] = asyncio.get_running_loop().call_later(seconds, self._take_up, uid)
+        self._timers[uid] = asyncio.get_running_loop().call_later(seconds, self._due, uid)
+
+    def _due(self, uid: str) -> None:
+        self._timers.pop(uid, None)
+        self._take_up(uid)
 
     def _take_up(self, uid: str) -> None:
-        self._timers.pop(uid, None)
-        self._again(uid)
+        if not self._again(uid):
+            self.done(uid)

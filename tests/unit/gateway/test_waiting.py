@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from guildhall_contracts import limits
 from guildhall_gateway import outbox, waiting
 from guildhall_gateway.kube import KubeError
 from guildhall_gateway.runs import InterventionView, RunView
+from guildhall_gateway.waiting import Waiting
 from unit.gateway import kit
 from unit.gateway.kit import Served
 from unit.gateway.test_belonging import QUICK, RUN, act, owner
@@ -97,6 +99,15 @@ async def test_an_answer_about_an_act_that_is_gone_is_not_kept(served: Served, m
     left = served.gateway.courier.waiting
     assert (left._answers, left.waits()) == ({}, [])
     assert [uid for uid, _ in served.cluster.item_statuses] == ["i22"]
+
+
+async def test_an_act_that_went_while_it_was_taken_in_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "UNKNOWN_WAIT_SECONDS", QUICK)
+    cluster, there = kit.Cluster(), {"here"}
+    left = Waiting(cluster, cluster, time.time, lambda uid: uid in there)
+    assert [left.may_wait(uid) for uid in ("here", "gone")] == [True, True]
+    await kit.until(lambda: not left._timers)
+    assert left.waits() == ["here"]
 
 
 async def test_what_is_too_many_to_wait_for_is_asked_about_at_once(
