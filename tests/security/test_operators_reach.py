@@ -103,12 +103,16 @@ def test_no_claim_is_a_copy_of_a_record(rules: Fence, stored: dict[str, Any]) ->
 def test_no_run_works_on_the_record_of_another(rules: Fence) -> None:
     """Whoever may read claims may name one: its files would be the workshop's to read and change."""
     record = "x-11111111-2222-4333-8444-555555555555-{}"
-    reader = {"apiGroups": [""], "resources": ["persistentvolumeclaims"], "verbs": ["get"]}
+    reader = {"apiGroups": [""], "resources": ["persistentvolumeclaims", "configmaps"], "verbs": ["get"]}
     jane = rules.user(RULE_CREATE_RUNS, reader)
-    for make in (lambda name: {"claim": {"name": name}}, lambda name: {"template": {"claim": name}}):
+    for make in (
+        lambda name: {"claim": {"name": name}},
+        lambda name: {"template": {"claim": name}},
+        lambda name: {"archive": {"configMap": name}},
+    ):
         done = rules.create(run(workspace=make("repo")), user=jane, dry=True)
         assert done.returncode == 0, f"control: {done.stderr}"
-        for kind in ("journal", "baseline"):
+        for kind in ("journal", "baseline", "snapshot"):
             for user in (jane, rules.account("api"), None):
                 done = rules.create(run(workspace=make(record.format(kind))), user=user, dry=True)
                 assert denied(done, "never the journal"), (kind, user, done.stderr)

@@ -97,9 +97,9 @@ validations:
 - expression: '!has({{ .spec }}.priority) || {{ .spec }}.priority in {{ .root.Values.allowed.priorities | toJson }}'
   message: {{ printf "priority is not one this cluster allows (%s); leave it out or ask the platform team" (.root.Values.allowed.priorities | join ", " | default "none") | toJson }}
 - expression: >-
-    [{{ .spec }}.?workspace.?claim.?name.orValue(""), {{ .spec }}.?workspace.?template.?claim.orValue("")]
-    .all(name, !name.matches({{ include "guildhall.recordName" . | quote }}))
-  message: a workspace is never the journal or the baseline of a Run, nor a copy of one; name a claim of your own
+    [{{ .spec }}.?workspace.?claim.?name.orValue(""), {{ .spec }}.?workspace.?template.?claim.orValue(""),
+    {{ .spec }}.?workspace.?archive.?configMap.orValue("")].all(name, !name.matches({{ include "guildhall.recordName" . | quote }}))
+  message: a workspace is never the journal, baseline or snapshot of a Run, nor a copy of one; name a source of your own
 {{- $spec := .spec }}
 {{- with .root.Values.allowed.imagePrefixes }}
 - expression: '!has({{ $spec }}.image) || {{ . | toJson }}.exists(prefix, {{ $spec }}.image.startsWith(prefix))'
