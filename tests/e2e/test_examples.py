@@ -15,16 +15,19 @@ EXAMPLES = ROOT / "examples"
 
 def scripted(guild: str, scenario: str) -> dict[str, Any]:
     """The Guild as it stands in the examples, with every model alias replaying one scenario."""
-    made: dict[str, Any] = yaml.safe_load((EXAMPLES / "guilds" / f"{guild}.yaml").read_text())
+    made: dict[str, Any] = yaml.safe_load((EXAMPLES / "guilds" / f"{guild.removesuffix('-live')}.yaml").read_text())
+    assert made["metadata"]["name"] == guild
     made["spec"]["models"] = dict.fromkeys(made["spec"]["models"], f"scripted:{scenario}")
     return made
 
 
-def start(here: Installation, example: str, guild: str, scenario: str, folder: Path) -> str:
-    """Applies the example's Guild, workspace and Run; the Run's name."""
+def start(here: Installation, example: str, guild: str, scenario: str, folder: Path, **own: str) -> str:
+    """Applies the example's Guild, workspace and Run; the Run's name. `own` is another `name`, for another Guild."""
     archive = folder / "workspace.tar.gz"
     subprocess.run([sys.executable, EXAMPLES / example / "workspace.py", "archive", archive], check=True)
     run: dict[str, Any] = yaml.safe_load((EXAMPLES / example / "run.yaml").read_text())
+    if own:
+        run["metadata"]["name"], run["spec"]["guildRef"]["name"] = own["name"], guild
     assert run["spec"]["guildRef"]["name"] == guild
     here.delete("run", run["metadata"]["name"])
     here.apply(archive_map(run["spec"]["workspace"]["archive"]["configMap"], archive.read_bytes()))
@@ -34,8 +37,11 @@ def start(here: Installation, example: str, guild: str, scenario: str, folder: P
 
 @pytest.fixture(scope="module")
 def names(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """Both Runs, started side by side."""
+    """All Runs, started side by side."""
     return {
+        "repair": start(
+            installation, "demo", "fix-tests-live", "fix-tests-live", tmp_path_factory.mktemp("repair"), name="fix-live"
+        ),
         "review": start(
             installation, "review", "review-change", "review-cachetools", tmp_path_factory.mktemp("review")
         ),
@@ -69,4 +75,22 @@ def test_an_upgrade_is_proven_outside(installation: Installation, names: dict[st
     patch = tmp_path / "run.patch"
     patch.write_text(changes["patch"])
     proof = subprocess.run([sys.executable, EXAMPLES / "upgrade" / "workspace.py", "check", patch], check=False)
+    assert proof.returncode == 0
+
+
+def test_a_repair_is_reproduced_made_and_doubted(
+    installation: Installation, names: dict[str, str], tmp_path: Path
+) -> None:
+    """The Guild the README tells people to apply, with its own roles, tools, prompts and limits."""
+    name = names["repair"]
+    run = installation.wait_done(name)
+    assert condition(run, "Succeeded")["status"] == "True", installation.story(name)
+    events = installation.events_of(name)
+    [started] = [event for event in events if event["type"] == "run.started"]
+    assert [role["name"] for role in started["roles"]] == ["planner", "coder", "reviewer"]
+    exits = [event.get("exitCode") for event in events if event["type"] == "tool.finished" and "exitCode" in event]
+    assert exits == [1, 0, 0], "it failed before the change, and passed after it, twice"
+    patch = tmp_path / "run.patch"
+    patch.write_text(installation.api(f"/api/runs/{installation.namespace}.{name}/changes").body["patch"])
+    proof = subprocess.run([sys.executable, EXAMPLES / "demo" / "workspace.py", "check", patch], check=False)
     assert proof.returncode == 0
