@@ -20,7 +20,7 @@ from guildhall_operator.metrics import Metrics
 from guildhall_operator.observe import World
 from guildhall_operator.queue import WorkQueue
 from guildhall_operator.reconcile import Reconciler
-from guildhall_operator.relist import keep_relisting, relist_all
+from guildhall_operator.relist import keep_glancing, keep_relisting, relist_all
 from guildhall_operator.store import Store
 
 logger = logging.getLogger("guildhall_operator")
@@ -77,6 +77,7 @@ async def serve(config: Config, reconciler: Reconciler, state: health.Health, st
     await relist_all(reconciler, namespaces, expect=False)
     workers = [start(reconciler.work(), f"worker {number}") for number in range(config.workers_count)]
     workers.append(start(keep_relisting(reconciler, namespaces), "relist"))
+    workers.append(start(keep_glancing(reconciler, namespaces), "glance"))
     state.serving = True
     logger.info("serving Runs in %s", ", ".join(namespaces))
     try:

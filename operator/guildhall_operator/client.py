@@ -20,6 +20,7 @@ from pydantic_core import from_json, to_json
 
 from guildhall_operator.records import mapping, number, text
 
+JSON: Final = "application/json"
 KEEP_ALIVE_SECONDS: Final = 60.0  # a handshake costs more than a call
 TOKEN_REREAD_SECONDS: Final = 60.0
 ACCOUNT_FOLDER: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -118,10 +119,13 @@ class Kube:
         body: Any = None,
         *,
         params: Mapping[str, str] | None = None,
-        content_type: str = "application/json",
+        content_type: str = JSON,
     ) -> dict[str, Any]:
-        """One request. Raises KubeError for any answer but 2xx and for no answer."""
-        headers = {**self._access.authorization(), "Accept": "application/json"}
+        """One request. `content_type` is that of the body, or of the answer where none is sent.
+
+        Raises KubeError for any answer but 2xx and for no answer.
+        """
+        headers = {**self._access.authorization(), "Accept": content_type if body is None else JSON}
         data = None
         if body is not None:
             data = to_json(body)
@@ -200,13 +204,15 @@ def _decoded(content: bytes) -> dict[str, Any]:
     return value
 
 
-async def list_all(kube: Kube, path: str, params: Mapping[str, str]) -> tuple[list[dict[str, Any]], str]:
+async def list_all(
+    kube: Kube, path: str, params: Mapping[str, str], *, content_type: str = JSON
+) -> tuple[list[dict[str, Any]], str]:
     """Every object of a collection, page by page, and the resourceVersion to watch from. Raises KubeError."""
     found: list[dict[str, Any]] = []
     token = ""
     while True:
         query = {**params, "limit": "500", **({"continue": token} if token else {})}
-        page = await kube.call("GET", path, params=query)
+        page = await kube.call("GET", path, params=query, content_type=content_type)
         items = page.get("items")
         found += [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
         meta = mapping(page.get("metadata"))

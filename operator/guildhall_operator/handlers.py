@@ -81,8 +81,10 @@ def guild_event(reconciler: Reconciler, kind: str | None, raw: dict[str, Any]) -
     """Takes one event of a Guild: its own status, and the Runs that wait for it."""
     store, key = reconciler.world.store, name_of(raw)
     if kind == "DELETED":
+        reconciler.echo.forget(uid_of(raw))
         reconciler.look_at_guild(key, store.drop_guild(key))
         return
+    reconciler.echo.heard(raw)
     reconciler.look_at_guild(key, store.put_guild(raw))
     reconciler.queue.add(("Guild", *key))
 

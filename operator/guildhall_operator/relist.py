@@ -1,8 +1,11 @@
-"""A full list of Runs and Guilds at start and every ten minutes: whatever a watch lost or made up is put right."""
+"""A full list of Runs and Guilds at start and every ten minutes: whatever a watch lost or made up is put right.
+
+Between them a list of nothing but their versions, twice a minute: an operator that is idle must not be deaf unnoticed.
+"""
 
 import asyncio
 import logging
-from typing import Final
+from typing import Any, Final
 
 from guildhall_operator.client import KubeError, list_all
 from guildhall_operator.manifests.owner import API_VERSION
@@ -10,6 +13,8 @@ from guildhall_operator.reconcile import Reconciler
 from guildhall_operator.runs import name_of, uid_of
 
 RELIST_SECONDS: Final = 600.0
+GLANCE_SECONDS: Final = 30.0
+METADATA_ONLY: Final = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
 RETRY_SECONDS: Final = 5.0
 logger = logging.getLogger(__name__)
 
@@ -56,3 +61,23 @@ async def keep_relisting(reconciler: Reconciler, namespaces: list[str]) -> None:
     while True:
         await asyncio.sleep(RELIST_SECONDS)
         await relist_all(reconciler, namespaces, expect=True)
+
+
+async def glance(reconciler: Reconciler, namespaces: list[str]) -> None:
+    """Compares the versions of all Runs and Guilds with what kopf's watches have shown. Raises KubeError."""
+    found: list[dict[str, Any]] = []
+    for namespace in namespaces:
+        for plural in ("runs", "guilds"):
+            path = f"/apis/{API_VERSION}/namespaces/{namespace}/{plural}"
+            found += (await list_all(reconciler.kube, path, {}, content_type=METADATA_ONLY))[0]
+    reconciler.echo.glanced(found)
+
+
+async def keep_glancing(reconciler: Reconciler, namespaces: list[str]) -> None:
+    """Never returns."""
+    while True:
+        await asyncio.sleep(GLANCE_SECONDS)
+        try:
+            await glance(reconciler, namespaces)
+        except KubeError as error:
+            logger.warning("cannot list the versions of Runs and Guilds: %s", error)

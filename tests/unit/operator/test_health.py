@@ -4,12 +4,14 @@ import aiohttp
 from guildhall_operator import health
 from guildhall_operator.echo import Echo
 from guildhall_operator.feeds import reflectors
+from guildhall_operator.handlers import guild_event, run_event
 from guildhall_operator.leader import Leader
 from guildhall_operator.metrics import Metrics
 from guildhall_operator.observe import World
 from guildhall_operator.queue import WorkQueue
 from guildhall_operator.reconcile import Reconciler
 from guildhall_operator.reflector import DEAF_SECONDS, Reflector
+from guildhall_operator.relist import glance
 from guildhall_operator.store import Store
 from unit.operator import kit
 from unit.operator.fake_kube import FakeKube
@@ -51,6 +53,45 @@ async def test_red_when_kopf_does_not_show_what_was_written() -> None:
     assert any("has not shown" in problem for problem in state.problems())
     state.reconciler.echo.heard(kit.raw_run(resourceVersion="8"))
     assert state.problems() == []
+
+
+def deaf(state: health.Health) -> bool:
+    return any("kopf's watch has not shown" in problem for problem in state.problems())
+
+
+async def test_red_when_an_idle_operators_kopf_is_deaf() -> None:
+    """Nothing was written: somebody made a Run and changed a Guild, and kopf showed neither."""
+    state, clock = await serving()
+    kube, path = state.reconciler.kube, f"/apis/guildhall.dev/v1alpha1/namespaces/{kit.NAMESPACE}"
+    assert isinstance(kube, FakeKube)
+    guild = kube.put(f"{path}/guilds/team", {"metadata": {"name": "team", "namespace": kit.NAMESPACE}})
+    guild_event(state.reconciler, "ADDED", guild)
+    seen = kube.put(f"{path}/runs/seen", kit.raw_run(name="seen"))
+    run_event(state.reconciler, "ADDED", seen)
+    for clock.now in (30, 60, 90, 120, 150):
+        await glance(state.reconciler, [kit.NAMESPACE])
+    assert not deaf(state), "control: kopf has shown all there is"
+    missed = kube.put(f"{path}/runs/missed", kit.raw_run(name="missed", uid="u-missed"))
+    for clock.now in (180, 210):
+        await glance(state.reconciler, [kit.NAMESPACE])
+    clock.now = 271
+    assert deaf(state)
+    run_event(state.reconciler, "ADDED", missed)
+    assert not deaf(state)
+    kube.put(f"{path}/guilds/team", guild)
+    for clock.now in (300, 330, 391):
+        await glance(state.reconciler, [kit.NAMESPACE])
+    assert deaf(state), "a Guild's change counts too"
+
+
+async def test_what_was_deleted_while_it_was_listed_is_not_expected() -> None:
+    state, clock = await serving()
+    gone = kit.raw_run(resourceVersion="9")
+    state.reconciler.echo.glanced([gone])
+    state.reconciler.echo.forget(kit.UID)
+    state.reconciler.echo.glanced([])
+    clock.now = 1_000
+    assert not deaf(state)
 
 
 async def test_an_echo_that_came_first_is_not_expected() -> None:
