@@ -233,6 +233,31 @@ def test_a_claim_is_used_by_one_run_at_a_time(operator: OperatorProcess) -> None
     assert operator.cluster.get("pvc", "shared", "-n", operator.runs)["status"]["phase"] == "Bound"
 
 
+def test_a_claim_is_busy_until_the_pod_of_a_deleted_run_is_gone(operator: OperatorProcess) -> None:
+    """The pod bears its SIGTERM: for its whole grace it may still write, though its Run is gone."""
+    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "16Mi"}}}
+    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "lingering"}, "spec": spec}
+    operator.cluster.apply(claim, namespace=operator.runs)
+    workspace = {"claim": {"name": "lingering"}}
+    operator.create("holder", "sleep=300 term=ignore", workspace=workspace)
+    holder = operator.wait("holder", {"Running"})["metadata"]["uid"]
+    operator.create("next", workspace=workspace)
+    waits = operator.wait("next", {"Queued"})
+    assert "Run 'holder'" in condition(waits, "Queued")["message"], "it is told who has it"
+    operator.cluster.kubectl("delete", "run", "holder", "-n", operator.runs, "--wait=false")
+
+    def there() -> list[str]:
+        pods = operator.items("pods")
+        return [pod["metadata"]["name"] for pod in pods if pod["metadata"]["labels"].get("guildhall.dev/run") == holder]
+
+    eventually(lambda: "another pod" in condition(operator.run("next"), "Queued").get("message", ""), seconds=20)
+    assert there(), "positive control: its pod is still dying"
+    assert operator.run("next")["status"]["reason"] == "WorkspaceBusy"
+    while there():
+        assert not operator.run("next")["status"].get("attempts"), "nothing was started beside it"
+    assert verdict(operator.done("next", seconds=60)) == ("Succeeded", "Completed")
+
+
 def test_a_run_is_removed_when_its_time_has_come(operator: OperatorProcess) -> None:
     operator.create("brief", ttlSecondsAfterFinished=3)
     operator.done("brief")

@@ -123,7 +123,7 @@ def test_a_resource_without_identity_has_no_row() -> None:
 
 def test_the_status_written_keeps_the_contract_and_its_bounds() -> None:
     run = {
-        "status": "failed", "result": "\U0001f9ea" * 5_000, "summary": "s", "changedFilesTotal": 2, "patchSHA256": "a" * 64,  # noqa: E501
+        "status": "failed", "result": "\U0001f9ea" * 524_288, "summary": "s", "changedFilesTotal": 2, "patchSHA256": "a" * 64,  # noqa: E501
         "changedFiles": [{"added": 3, "removed": 1}, {"added": 1, "removed": 0}],
         "error": {"kind": "deadline", "message": "m" * 4_000},
     }  # fmt: skip

@@ -1,6 +1,7 @@
 """The loop: a Run from created to removed against an API server of records; broken objects stay their own trouble."""
 
 import asyncio
+import itertools
 from datetime import datetime
 from typing import Any
 
@@ -418,3 +419,43 @@ async def test_a_worker_survives_what_it_cannot_understand() -> None:
     await until(lambda: len(story.reconciler.queue) == 0)
     assert not worker.done()
     worker.cancel()
+
+
+@pytest.mark.parametrize("code", [413, 422])
+async def test_a_status_the_server_will_not_store_is_tried_ever_later(code: int) -> None:
+    story, tried = Story(), list[float]()
+    await story.work()
+
+    def refuse(method: str, path: str) -> None:
+        if method == "PATCH" and path.startswith(f"{RUNS}/fix"):
+            tried.append(story.seconds)
+            raise KubeError(code, "TooLarge", "etcdserver: request is too large")
+
+    story.kube.refuse = refuse
+    story.create()
+    for story.seconds in range(600):
+        await story.work()
+    pauses = [after - before for before, after in itertools.pairwise(tried)]
+    assert len(tried) <= 20, "ten minutes of it are no storm"
+    assert max(pauses) >= 50
+    story.kube.refuse = lambda _method, _path: None
+    story.seconds += 61
+    await story.work()
+    assert story.status()["phase"], "and it goes on by itself once the server takes it"
+
+
+async def test_a_storm_of_warnings_is_one_look() -> None:
+    """20,000 different Warnings about one pod cost one place in the queue and one record."""
+    story = Story()
+    story.create()
+    await story.work()
+    story.pod({"phase": "Pending"})
+    await story.work()
+    about, before = {"kind": "Pod", "uid": kit.POD_UID}, story.writes()
+    for number in range(20_000):
+        warning = {"type": "Warning", "reason": "FailedMount", "message": f"try {number}", "involvedObject": about}
+        story.reconciler.look_at(story.store.put_event(warning))
+    assert len(story.store.events([kit.POD_UID])[kit.POD_UID]) == 1
+    assert story.reconciler.queue.take() is not None
+    assert story.reconciler.queue.take() is None, "one key, however often it was put there"
+    assert story.writes() == before
