@@ -17,6 +17,7 @@ CommitId = Annotated[str, StringConstraints(pattern=r"^([0-9a-f]{40}|[0-9a-f]{64
 GitRef = Annotated[
     str, StringConstraints(min_length=1, max_length=limits.GIT_REF_MAX_CHARS, pattern=r"^[A-Za-z0-9][-A-Za-z0-9._/]*$")
 ]
+LFS_SIGN: Final = b"version https://git-lfs.github.com/spec/v1\n"  # how a Git LFS pointer begins
 DEFAULT_PORTS: Final[dict[Scheme, int]] = {"https": 443, "ssh": 22, "git": 9418}
 
 _HOST: Final = r"[A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?|\[[0-9A-Fa-f:.]{2,45}\]"

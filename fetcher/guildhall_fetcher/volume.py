@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
+from guildhall_contracts.fetch import LFS_SIGN
 from guildhall_contracts.limits import FETCH_LFS_POINTER_MAX_BYTES, FETCH_SHOWN_PATHS_MAX_COUNT
 
 from guildhall_fetcher.failure import FetchFailed
 from guildhall_fetcher.places import Places
 from guildhall_fetcher.tree import shown
 
-LFS_SIGN: Final = b"version https://git-lfs.github.com/spec/v1\n"
 _OWN: Final = frozenset({"lost+found"})
 
 

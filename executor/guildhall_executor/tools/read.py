@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from guildhall_contracts import limits
+from guildhall_contracts.fetch import LFS_SIGN
 from guildhall_contracts.frames import ErrorReply, ReadRequest, ReadResult
 from guildhall_contracts.visible import visible
 from pydantic import Field
@@ -58,6 +59,8 @@ async def read_file(ask: Ask, args: ReadFile) -> Ran:
     if window.offset == 0 and window.data.startswith(_MARK):
         remark = "the file begins with a byte order mark, which edits keep"
         window = replace(window, data=window.data.removeprefix(_MARK), size=window.size - len(_MARK), remark=remark)
+    if window.offset == 0 and window.size <= limits.FETCH_LFS_POINTER_MAX_BYTES and window.data.startswith(LFS_SIGN):
+        window = replace(window, remark="a Git LFS pointer: the content it stands for was not fetched")
     return render_read(args, window)
 
 

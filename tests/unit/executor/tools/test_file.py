@@ -38,6 +38,15 @@ async def test_what_is_read_can_be_edited_whatever_the_encoding(place: Place) ->
         assert path.read_bytes() == f"{lines[0]}\r\nnew\r\n{lines[2]}".encode(encoding)
 
 
+async def test_a_pointer_is_said_to_be_one(place: Place) -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:%b\nsize 12345\n" % (b"a" * 64)
+    put(place, "model.bin", pointer)
+    put(place, "notes.md", b"see " + pointer)
+    shown = (await place.read("model.bin")).result.shown
+    assert "size 12345\n[guildhall: a Git LFS pointer: the content it stands for was not fetched]" in shown
+    assert "LFS pointer" not in (await place.read("notes.md")).result.shown, "control: a text that speaks of one"
+
+
 async def test_a_latin_1_file_survives_or_the_edit_is_refused(place: Place) -> None:
     path = put(place, "f", b"caf\xe9 = 1\n\xfc\n")
     assert (await place.read("f")).result.shown == "caf\\xe9 = 1\n\\xfc"
