@@ -2,7 +2,8 @@
 
 `python -m unit.gateway.dying FOLDER-OR-URL [--fresh] [--broken]` prints one JSON line for each death, with what
 was wrong after it. A new process then settles what was left and tells the story to its end. `--fresh`: a new database
-each time, every twelfth moment, so that it dies while tables are made too. `--broken`: with a ledger that is wrong.
+each time, every twelfth moment, so that it dies while tables are made too. `--broken`: with a ledger that is wrong;
+`--hasty`: with a wrong order of approval and call.
 """
 
 import asyncio
@@ -25,7 +26,7 @@ from guildhall_gateway.prices import TokenCount
 from guildhall_gateway.questions import Questions
 from guildhall_gateway.store import Store
 from sqlalchemy import Connection, event, text
-from unit.gateway import kit
+from unit.gateway import dying_calls, kit
 
 DAY = "2026-01-01"
 COSTS = {"c1": 40, "c2": 30, "c4": 20}  # c3 fails and costs nothing
@@ -34,6 +35,7 @@ SILENCE = text("UPDATE instances SET seen_at = seen_at - 60")  # the dead have b
 NOW, LATER = 1_000.0, 1_100.0
 Tell = Callable[[str], None]
 LEDGER: type[Ledger] = Ledger
+HASTY = False
 
 
 def claim(run: str, call_id: str) -> Claim:
@@ -70,6 +72,7 @@ async def story(store: Store, run: str, tell: Tell, now: float) -> None:
     answer = MailboxItem(id=f"i-{run}", answer=Answer(question_id="q1", text="continue"))
     await questions.answer(run, answer, inbox, now)
     await one_call(ledger, run, "c4", tell, now)
+    await dying_calls.external_call(store, run, tell, now, hasty=HASTY)
 
 
 def numbers(connection: Connection, run: str) -> dict[str, Any]:
@@ -84,8 +87,9 @@ def numbers(connection: Connection, run: str) -> dict[str, Any]:
         "calls": [dict(row) for row in rows],
         "replies": one("SELECT count(*) FROM replies WHERE run = :run", run=run),
         "answered": one("SELECT count(*) FROM questions WHERE run = :run AND state = 'answered'", run=run),
-        "items": one("SELECT count(*) FROM inbox WHERE run = :run", run=run),
+        "items": one("SELECT count(*) FROM inbox WHERE item = :item", item=f"i-{run}"),
         "raises": one("SELECT raises FROM runs WHERE uid = :run", run=run) or 0,
+        "outside": dying_calls.numbers(connection, run),
     }
 
 
@@ -112,7 +116,7 @@ def disagreements(found: dict[str, Any], told: list[str]) -> list[str]:
     ]
     if not found["answered"] == found["items"] == found["raises"]:
         wrong.append(f"answered {found['answered']}, items {found['items']}, raises {found['raises']}")
-    return wrong
+    return wrong + dying_calls.disagreements(found["outside"], told)
 
 
 class Death:
@@ -157,10 +161,12 @@ async def recover(url: str, run: str, told: list[str]) -> list[str]:
     await store.write(lambda connection: connection.execute(SILENCE))
     await Ledger(store).settle_orphans(LATER)
     await look("settled")
-    await story(store, run, lambda _: None, LATER)
-    await story(store, run, lambda _: None, LATER)
+    sent = told.append
+    await story(store, run, lambda word: sent(word) if word == dying_calls.SENT else None, LATER)
+    await story(store, run, lambda word: sent(word) if word == dying_calls.SENT else None, LATER)
     await look("told to its end")
     found = await store.read(lambda connection: numbers(connection, run))
+    wrong.extend(dying_calls.unfinished(found["outside"], told))
     lost = sum(row["lost"] for row in found["calls"])
     if found["totals"][0].cost != sum(COSTS.values()) + lost * WORST or found["totals"][0].cost_reserved or lost > 1:
         wrong.append(f"{found['totals'][0]} after {lost} lost calls")
@@ -208,8 +214,8 @@ class Careless(Ledger):
 
 
 def main(where: str, *options: str) -> None:
-    global LEDGER  # noqa: PLW0603  which of the two is on trial
-    LEDGER = Careless if "--broken" in options else Ledger
+    global LEDGER, HASTY
+    LEDGER, HASTY = Careless if "--broken" in options else Ledger, "--hasty" in options
     fresh, step = "--fresh" in options, 12 if "--fresh" in options else 1
     for at in range(1, 2_000, step):
         url = f"sqlite:///{where}/{at if fresh else 0}.db" if "://" not in where else where

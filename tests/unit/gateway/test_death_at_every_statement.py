@@ -61,3 +61,8 @@ async def test_it_survives_death_while_its_tables_are_made(folder: str) -> None:
 
 async def test_a_settlement_in_two_transactions_would_be_found_out(folder: str) -> None:
     assert any(record["wrong"] for record in await deaths(folder, "--broken"))
+
+
+async def test_an_approval_used_up_before_its_call_is_kept_would_be_found_out(folder: str) -> None:
+    wrong = [problem for record in await deaths(folder, "--hasty") for problem in record["wrong"]]
+    assert any("the approval is consumed and the call None" in problem for problem in wrong)
