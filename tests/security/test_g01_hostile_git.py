@@ -19,6 +19,8 @@ CONFIG = """[core]
  pager = touch {mark}
  editor = touch {mark}
  attributesFile = {hooks}/attributes
+[diff "x"]
+ textconv = touch {mark}
 [diff]
  external = touch {mark}
 [filter "x"]
@@ -108,11 +110,31 @@ def test_g2_a_git_file_that_points_elsewhere_is_left_alone(tmp_path: Path, point
     assert snapshot(outside) == before
 
 
-def test_g2_control_the_exclude_file_git_reads_is_the_one_written(tmp_path: Path) -> None:
+def as_worktree(workspace: Path) -> None:
+    """The workspace as a worktree of a repository whose common directory is a folder of it."""
+    store, spare = workspace / ".store", workspace / "spare"
+    author = ["-c", "user.name=t", "-c", "user.email=t@example.test"]
+    subprocess.run(["git", "init", "-q", "--bare", str(store)], check=True)
+    empty = subprocess.run(["git", "-C", store, "mktree"], input=b"", check=True, capture_output=True).stdout.decode()
+    made = ["git", "-C", store, *author, "commit-tree", "-m", "first", empty.strip()]
+    first = subprocess.run(made, check=True, capture_output=True, text=True).stdout.strip()
+    subprocess.run(["git", "-C", store, "worktree", "add", "-q", "--detach", spare, first], check=True)
+    (spare / ".git").unlink()
+    spare.rmdir()
+    (workspace / ".git").write_text("gitdir: .store/worktrees/spare\n")
+    (store / "worktrees" / "spare" / "gitdir").write_text(f"{workspace}/.git\n")
+
+
+@pytest.mark.parametrize("kind", ["plain", "worktree"])
+def test_g2_control_the_exclude_file_git_reads_is_the_one_written(tmp_path: Path, kind: str) -> None:
     """Real git agrees, in a plain repository and in a worktree whose common directory lies inside the workspace."""
     workspace, baseline = tmp_path / "workspace", tmp_path / "baseline"
+    workspace.mkdir()
     baseline.mkdir()
-    subprocess.run(["git", "init", "-q", str(workspace)], check=True)
+    if kind == "plain":
+        subprocess.run(["git", "init", "-q", str(workspace)], check=True)
+    else:
+        as_worktree(workspace)
     assert prepare(workspace, baseline).returncode == 0
     (workspace / ".orchestration").mkdir()
     (workspace / ".orchestration" / "journal").write_text("x")
@@ -120,4 +142,6 @@ def test_g2_control_the_exclude_file_git_reads_is_the_one_written(tmp_path: Path
     environment = {**os.environ, "GIT_CONFIG_GLOBAL": "/dev/null"}
     command = ["git", "-C", str(workspace), "status", "--porcelain"]
     status = subprocess.run(command, check=True, capture_output=True, env=environment)
-    assert status.stdout == b"?? seen\n"
+    found = status.stdout.decode().splitlines()
+    assert "?? seen" in found, "positive control"
+    assert "?? .orchestration/" not in found
