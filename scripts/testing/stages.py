@@ -80,7 +80,7 @@ def local() -> list[Stage]:
     return [
         Stage("go-test", ["sh", "-c", "cd workshop && go test -json ./..."], needs=program("go"), reads="go"),
         Stage("workshop-build", ["workshop/build.sh"], needs=program("go")),
-        pytest_stage("unit", "tests/unit", "tests/golden", "-m", here),
+        pytest_stage("unit", "tests/unit", "tests/golden", "-m", here, workers="3"),  # on two they idle half the time
         Stage("web-install", install, needs=program("npm")),
         node_stage("web-node", "test", "node"),
         pytest_stage("security-local", "tests/security", "-m", here),

@@ -3,6 +3,7 @@
 import re
 import shutil
 import signal
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -121,7 +122,20 @@ def test_a_restart_over_finished_runs_writes_nothing(operator: OperatorProcess, 
     assert writes() == before
 
 
-def test_two_operators_are_one(operator: OperatorProcess, tmp_path: Path) -> None:
+def run_of(item: dict[str, Any]) -> str:
+    """The Run whose Job an accepted request made; empty for any other request."""
+    is_job = (item["verb"], item["objectRef"]["resource"]) == ("create", "jobs")
+    made = is_job and item["responseStatus"]["code"] == 201
+    return str(item["objectRef"].get("name", "")).rpartition("-a1")[0][:-37] if made else ""
+
+
+def started(operator: OperatorProcess, name: str) -> int:
+    uid = operator.run(name)["metadata"]["uid"]
+    events = [item for item in operator.items("events") if item["involvedObject"].get("uid") == uid]
+    return sum(item.get("count") or 1 for item in events if item["reason"] == "Started")
+
+
+def test_two_operators_are_one(operator: OperatorProcess, cluster: Cluster, tmp_path: Path) -> None:
     operator.start()
     shutil.copy(operator.folder / "kubeconfig", tmp_path / "kubeconfig")
     second = replace(operator, folder=tmp_path, port=free_port(), process=None)
@@ -134,10 +148,19 @@ def test_two_operators_are_one(operator: OperatorProcess, tmp_path: Path) -> Non
             ended_well(operator, f"two-{number}")
         assert "serving Runs" not in second.log()
         assert second.page("/healthz")[0] == 200
+        rolled = [f"roll-{number}" for number in range(5)]
+        for name in rolled[:2]:
+            operator.create(name, "sleep=1")
+        operator.process.terminate()  # type: ignore[union-attr]
+        for name in rolled[2:]:
+            operator.create(name, "sleep=1")  # whoever serves by now
         assert operator.stop() == 0
         eventually(lambda: "serving Runs" in second.log(), seconds=20)
-        operator.create("taken-over")
-        ended_well(operator, "taken-over")
+        for name in rolled:
+            ended_well(operator, name)
+        made = Counter(run_of(item) for item in cluster.writes(operator.runs))
+        assert {name: made[name] for name in rolled} == dict.fromkeys(rolled, 1), "one Job each, by whichever operator"
+        assert {name: started(operator, name) for name in rolled} == dict.fromkeys(rolled, 1), "and one history"
         assert "guildhall_operator_leading 1.0" in second.page("/metrics")[1]
     finally:
         second.kill()

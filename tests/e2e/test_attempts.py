@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from support.eviction import evict
 from support.git_pod import GitPod, git_pod
 from support.installation import Installation, archive_map, condition, one_role_guild, run_manifest
 from support.repositories import Repository, repository
@@ -46,13 +47,6 @@ def seed() -> bytes:
 
 def tool_outputs(events: list[dict[str, Any]]) -> list[str]:
     return [event.get("output", "") for event in events if event["type"] == "tool.finished"]
-
-
-def evict(here: Installation, run: dict[str, Any]) -> None:
-    pod = run["status"]["attempts"][0]["pod"]
-    eviction = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": pod, "namespace": here.namespace}}
-    path = f"/api/v1/namespaces/{here.namespace}/pods/{pod}/eviction"
-    here.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(eviction))
 
 
 def evict_without_its_server(server: GitPod, here: Installation, run: dict[str, Any]) -> None:

@@ -110,6 +110,7 @@ def test_the_branch_is_what_was_fetched_and_the_patch_that_was_shown(
     assert delivery["branch"].startswith(f"guildhall/{name}-")
     assert _branches(server, repository)[f"refs/heads/{delivery['branch']}"] == delivery["commit"]
     changes = installation.api(f"/api/runs/{installation.namespace}.{name}/changes").body
+    assert "git-ran" not in changes["patch"], "nobody ran git with the configuration the Run left behind"
     patch = changes["patch"].encode()
     assert hashlib.sha256(patch).hexdigest() == delivery["patchSHA256"] == changes["patchSHA256"], "one and the same"
     base = run["status"]["source"]["commit"]

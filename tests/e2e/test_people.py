@@ -56,21 +56,21 @@ def test_a_person_answers_and_approves_through_the_api(installation: Installatio
     assert (late.status, late.body["title"]) == (409, "The Run has ended")
 
 
-def test_the_same_by_kubectl_and_an_inquiry_beside_it(installation: Installation) -> None:
+def test_the_same_by_kubectl_and_a_redirect_beside_it(installation: Installation) -> None:
     here, name = installation, "people-kubectl"
     start(here, name)
     who = here.kubectl("auth", "whoami", "-o", "jsonpath={.status.userInfo.username}")
     identity = waits(here, "questions", name)["question"]["id"]
     for suffix in ("ask", "yes", "late", "go"):
         here.kubectl("-n", here.namespace, "delete", "intervention", f"{name}-{suffix}", "--ignore-not-found")
-    inquire = {"intent": "redirect", "message": "Keep the license header."}
+    redirect = {"intent": "redirect", "message": "Keep the license header."}
     here.apply(
-        intervention(here, f"{name}-ask", name, who, interrupt=inquire),
+        intervention(here, f"{name}-ask", name, who, interrupt=redirect),
         intervention(here, f"{name}-yes", name, who, answer={"questionId": identity, "text": "Yes, tabs"}),
     )
     asked = decision(here, name)
     late = intervention(here, f"{name}-late", name, who, answer={"questionId": identity, "text": "No"})
-    forged = intervention(here, f"{name}-forged", name, "someone-else", interrupt=inquire)
+    forged = intervention(here, f"{name}-forged", name, "someone-else", interrupt=redirect)
     said = here.kubectl("-n", here.namespace, "create", "-f", "-", stdin=json.dumps(forged), check=False)
     assert "author must be you" in said
     here.apply(late)

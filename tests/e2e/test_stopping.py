@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 from support.cluster import eventually
-from support.installation import Installation, condition, one_role_guild, run_manifest
+from support.installation import DONE, Installation, condition, one_role_guild, run_manifest
 from support.ledger import calls_of
+from support.people import GUILD as ASKS
 from support.people import intervention, states, told
 
 pytestmark = pytest.mark.cluster
@@ -109,3 +110,42 @@ def test_a_run_is_aborted_by_kubectl(at_work: Installation) -> None:
     assert (heard["intent"], heard["author"], heard["message"]) == ("abort", who, "Stop now.")
     assert moment(last) - moment(heard) <= OWN_END_SECONDS
     eventually(lambda: here.get("intervention", "abort-it")["status"]["state"] == "Consumed", 30)
+
+
+EARLY = {
+    "cancel-fetching": ({"workspace": {"git": {"url": "git://10.200.0.1:9/nobody.git"}}}, "Fetching"),
+    "cancel-preparing": ({"workspace": {"storage": {"size": "16Mi"}}}, "Preparing"),
+    "cancel-asking": ({"guild": ASKS}, "AwaitingHuman"),
+}
+
+
+def reached(run: dict[str, Any], moment_: str) -> bool:
+    status = run.get("status", {})
+    ready = condition(run, "WorkspaceReady").get("reason")
+    return moment_ in {status.get("phase"), ready} or status.get("phase") in DONE
+
+
+@pytest.mark.parametrize("name", EARLY)
+def test_a_run_is_cancelled_before_it_works(installation: Installation, name: str) -> None:
+    here, (spec, when) = installation, EARLY[name]
+    here.delete("run", name)
+    here.apply(run_manifest(name, **{"guild": one_role_guild("long-work", "write_file", "run_shell"), **spec}))
+    run = here.wait_run(name, lambda found: reached(found, when), 90)
+    assert run["status"]["phase"] not in DONE, here.story(name)
+    here.kubectl("-n", here.namespace, "patch", "run", name, "--type=merge", "-p", '{"spec":{"cancel":true}}')
+    run = here.wait_done(name, 60)
+    assert (run["status"]["phase"], run["status"]["reason"]) == ("Cancelled", "Cancelled"), here.story(name)
+    uid = run["metadata"]["uid"]
+    eventually(lambda: not [pod for pod in here.items("pods") if alive(pod) and belongs(pod, uid)], 60)
+    events = here.events_of(name) if run["status"].get("attempts") else []
+    assert not [event for event in events if event["type"] == "tool.finished" and event["outcome"] == "success"]
+    here.delete("run", name)
+
+
+def alive(pod: dict[str, Any]) -> bool:
+    return pod["status"].get("phase") not in {"Succeeded", "Failed"}
+
+
+def belongs(pod: dict[str, Any], uid: str) -> bool:
+    labels = pod["metadata"].get("labels", {})
+    return uid in {labels.get("guildhall.dev/run"), labels.get("guildhall.dev/fetch")}
