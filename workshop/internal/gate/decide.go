@@ -144,3 +144,6 @@ func open(evidence []Evidence, denials int) []string {
 
 // pause spaces attempts, so that denials in a row span some time.
 const pause = 150 * time.Millisecond
+
+// reportedFor is what the targets that are only reported may cost.
+const reportedFor = 150 * time.Millisecond

@@ -26,15 +26,14 @@ type Verdict struct {
 	Targets []Evidence
 }
 
-// Run tries all targets at once until each required one is settled or the time is over, then the gateway until it
-// answers. Reported targets are tried beside all of that and never waited for.
+// Run tries all required targets at once until each is settled or the time is over, then the gateway until it answers,
+// and then, for a moment, what is only reported: refusals are answered at a limited rate, and a kernel that has
+// answered its share keeps silent to the required ones.
 func Run(ctx context.Context, config Config) Verdict {
-	besides, cut := context.WithCancel(ctx)
-	defer cut()
-	reported := try(besides, config, false)
 	verdict := judge(ctx, config)
-	cut()
-	for i, evidence := range reported() {
+	moment, cut := context.WithTimeout(ctx, reportedFor)
+	defer cut()
+	for i, evidence := range try(moment, config, false)() {
 		if !config.Targets[i].Required {
 			verdict.Targets[i] = evidence
 		}
