@@ -26,6 +26,7 @@ from guildhall_operator.delivery import (
     publish_job_of,
     publish_pod,
     told,
+    undelivered,
 )
 from guildhall_operator.follow import LOST_JOB_SECONDS, end_pod
 from guildhall_operator.isolation import PodLabels, Verdict, evaluate_fetch
@@ -55,10 +56,6 @@ def deliver(decision: Decision, pod: PodRecord | None) -> None:
         _begin(decision, pod)
     else:
         _follow(decision)
-
-
-def undelivered(decision: Decision, message: str) -> None:
-    end_delivery(decision, "False", "DeliveryFailed", message)
 
 
 def refusal(word: PatchWord, spec: RunSpec) -> tuple[Reason, str] | None:

@@ -21,6 +21,10 @@ def end_delivery(decision: Decision, status: Truth, reason: Reason, message: str
     decision.draft.set("Delivered", status, reason, message)
 
 
+def undelivered(decision: Decision, message: str) -> None:
+    end_delivery(decision, "False", "DeliveryFailed", message)
+
+
 def delivery_of(decision: Decision) -> Delivery | None:
     try:
         return Delivery.model_validate(decision.draft.fields.get("delivery"))
@@ -74,4 +78,4 @@ def told(decision: Decision, message: PublishMessage) -> None:
     elif message.outcome == "branch_taken":
         end_delivery(decision, "False", "BranchExists", message.message)
     else:
-        end_delivery(decision, "False", "DeliveryFailed", message.message)
+        undelivered(decision, message.message)

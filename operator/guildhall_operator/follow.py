@@ -94,7 +94,7 @@ def _proof_text(message: PrepareMessage) -> str:
 
 
 def _seen(item: TargetEvidence) -> str:
-    """What a target did that is only reported. One that said nothing while the others were tried is not waited for."""
+    """What a target did that is only reported. One that says nothing in its short while is not waited for."""
     return item.last if item.attempts else "said nothing"
 
 

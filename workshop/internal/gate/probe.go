@@ -33,7 +33,7 @@ func Run(ctx context.Context, config Config) Verdict {
 	verdict := judge(ctx, config)
 	moment, cut := context.WithTimeout(ctx, reportedFor)
 	defer cut()
-	for i, evidence := range try(moment, config, false)() {
+	for i, evidence := range try(moment, config, false) {
 		if !config.Targets[i].Required {
 			verdict.Targets[i] = evidence
 		}
@@ -45,7 +45,7 @@ func Run(ctx context.Context, config Config) Verdict {
 func judge(ctx context.Context, config Config) Verdict {
 	within, stop := context.WithTimeout(ctx, time.Duration(config.TimeoutSeconds)*time.Second)
 	defer stop()
-	evidence := try(within, config, true)()
+	evidence := try(within, config, true)
 	verdict := Verdict{Outcome: Passed, Targets: evidence}
 	if names := open(evidence, config.ConsecutiveDenials); len(names) > 0 {
 		verdict.Message = fmt.Sprintf("isolation is not enforced: %s answered or was not denied %d times in a row within %d s; "+
@@ -65,9 +65,9 @@ func judge(ctx context.Context, config Config) Verdict {
 	return verdict
 }
 
-// try begins with every target that is required, or with every other one. What it gives waits for them; the places of
-// the others stay empty.
-func try(ctx context.Context, config Config, required bool) func() []Evidence {
+// try waits for every target that is required, or for every other one, tried at once; the places of the others stay
+// empty.
+func try(ctx context.Context, config Config, required bool) []Evidence {
 	evidence := make([]Evidence, len(config.Targets))
 	var all sync.WaitGroup
 	for i, target := range config.Targets {
@@ -75,10 +75,8 @@ func try(ctx context.Context, config Config, required bool) func() []Evidence {
 			all.Go(func() { evidence[i] = tryTarget(ctx, config, target) })
 		}
 	}
-	return func() []Evidence {
-		all.Wait()
-		return evidence
-	}
+	all.Wait()
+	return evidence
 }
 
 // tryTarget counts denials in the order in which the attempts began.
