@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from guildhall_fetcher.failure import FetchFailed
 from guildhall_fetcher.places import Places
-from guildhall_fetcher.process import PROXY_VARIABLES
+from guildhall_fetcher.process import PROXY_VARIABLES, stop_when_told
 
 Request = TypeVar("Request", bound=Record)
 Word = TypeVar("Word", bound=Record)
@@ -32,7 +32,11 @@ def proxies() -> dict[str, str]:
 
 
 def word_of(attempt: Callable[[Places], Word], places: Places, encoded: Callable[[Word], str]) -> Word:
-    """Makes the attempt, and leaves its word, with the time it took, where the kubelet and people look."""
+    """Makes the attempt, and leaves its word, with the time it took, where the kubelet and people look.
+
+    Raises Stopped, and leaves no word, where it was told to end before it knew one.
+    """
+    stop_when_told()
     began = time.monotonic()
     word = attempt(places)
     word = word.model_copy(update={"elapsed_milliseconds": round(1000 * (time.monotonic() - began))})

@@ -8,7 +8,7 @@ import errno
 import hashlib
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from guildhall_contracts.base import one_line
@@ -22,12 +22,13 @@ from guildhall_fetcher.failure import FetchFailed
 from guildhall_fetcher.fetch import BETWEEN_TRIES_SECONDS, lay_out
 from guildhall_fetcher.git import Collected, Git, checked_url, credentials_for
 from guildhall_fetcher.places import Places
-from guildhall_fetcher.process import Deadline
+from guildhall_fetcher.process import Deadline, Stopped
 from guildhall_fetcher.push_words import explain_push
 from guildhall_fetcher.refs import listed_at
 from guildhall_fetcher.words import Explain
 
 BASE: Final = "refs/guildhall/base"
+LAST_LOOK_SECONDS: Final = 4  # within what a pod has between its deadline, or SIGTERM, and SIGKILL
 WHO: Final = ("Guildhall", "guildhall@guildhall.invalid")
 
 
@@ -170,6 +171,18 @@ def _is_there(publication: Publication, commit: str) -> bool:
     return there == commit
 
 
+def _was_made(publication: Publication, commit: str) -> bool:
+    """Whether a push without an answer was done; False where the server does not say so at once.
+
+    Raises PublishFailed where the branch holds another's commit.
+    """
+    quick = replace(publication.git, deadline=Deadline.after(LAST_LOOK_SECONDS))
+    try:
+        return _is_there(replace(publication, git=quick), commit)
+    except FetchFailed:
+        return False
+
+
 def _push(publication: Publication, commit: str) -> None:
     """Makes the branch if it is not there; the server compares, so that nobody's branch is moved by a race."""
     git = publication.git
@@ -177,8 +190,8 @@ def _push(publication: Publication, commit: str) -> None:
     because = explain_push(git.explain, secret=git.secret)
     try:
         git.run(*words, f"{commit}:{publication.ref}", because=because)
-    except FetchFailed:
-        if not _is_there(publication, commit):  # a push whose answer was lost was done
+    except (FetchFailed, Stopped):
+        if not _was_made(publication, commit):
             raise
 
 

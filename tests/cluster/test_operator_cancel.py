@@ -51,9 +51,7 @@ def _operator(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Ite
     folder: Path = tmp_path_factory.mktemp("cancel")
     with installed(cluster, folder) as found, cluster.enforced():
         found.start(waits=PATIENT, maxConcurrentRuns=20)
-        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "16Mi"}}}
-        claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "shared"}, "spec": spec}
-        cluster.apply(claim, namespace=found.runs)
+        found.claim("shared")
         for name, (body, _) in MOMENTS.items():
             if name != "queued":
                 found.create(name, **body)

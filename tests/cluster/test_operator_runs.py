@@ -218,10 +218,7 @@ def test_a_full_quota_queues_and_lets_go(operator: OperatorProcess) -> None:
 
 
 def test_a_claim_is_used_by_one_run_at_a_time(operator: OperatorProcess) -> None:
-    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "16Mi"}}}
-    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "shared"}, "spec": spec}
-    operator.cluster.apply(claim, namespace=operator.runs)
-    workspace = {"claim": {"name": "shared"}}
+    workspace = operator.claim("shared")
     operator.create("first", "sleep=4", workspace=workspace)
     operator.wait("first", {"Preparing", "Running"})
     operator.create("second", workspace=workspace)
@@ -235,10 +232,7 @@ def test_a_claim_is_used_by_one_run_at_a_time(operator: OperatorProcess) -> None
 
 def test_a_claim_is_busy_until_the_pod_of_a_deleted_run_is_gone(operator: OperatorProcess) -> None:
     """The pod bears its SIGTERM: until it has ended it may still write, though its Run is gone."""
-    spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "16Mi"}}}
-    claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "lingering"}, "spec": spec}
-    operator.cluster.apply(claim, namespace=operator.runs)
-    workspace = {"claim": {"name": "lingering"}}
+    workspace = operator.claim("lingering")
     operator.create("holder", "sleep=300 term=ignore", workspace=workspace)
     holder = operator.wait("holder", {"Running"})["metadata"]["uid"]
     operator.create("next", workspace=workspace)

@@ -9,7 +9,7 @@ import pytest
 from guildhall_contracts.model_api import ToolMessage
 from support.executor_gateway import one, serving
 from support.executor_run import role, run, snapshot
-from support.workshop import Workshop, running
+from support.workshop import Workshop, with_one_file
 
 pytestmark = pytest.mark.go
 WRITES = """
@@ -33,9 +33,7 @@ made
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> Iterator[Workshop]:
-    (tmp_path / "w" / "workspace").mkdir(parents=True)
-    (tmp_path / "w" / "workspace" / "a.txt").write_text("one\n")
-    with running(tmp_path / "w", "--unconfined") as server:
+    with with_one_file(tmp_path / "w") as server:
         yield server
 
 

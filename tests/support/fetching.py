@@ -99,30 +99,30 @@ class Pod:
 
     def fetch(self, url: str, **request: Any) -> FetchMessage:
         """Runs the fetcher to its end; its termination message, read as the operator reads it."""
+        running = self.begin(url, **request)
+        self.output = running.communicate(timeout=120)[0]
+        text = (self.folder / "message").read_text()
+        message = decode_message(FetchMessage, text)
+        assert message is not None, (text, self.output)
+        assert (running.returncode == 0) == (message.outcome == "fetched"), self.output
+        return message
+
+    def begin(self, url: str, **request: Any) -> subprocess.Popen[str]:
+        """Starts the fetcher."""
         for name, value in (self.secret or {}).items():
             (self.folder / "secret" / name).write_bytes(value)
         asked = {
             "url": url, "schemes": ["https", "ssh", "git"], "maxBytes": 64 * MIB, "memoryBytes": 1024 * MIB,
             "timeoutSeconds": 60, "secret": self.secret is not None, **request,
         }  # fmt: skip
-        done = subprocess.run(
-            self._command(), env=self._environment(asked), capture_output=True, text=True, timeout=120, check=False
-        )
-        self.output = done.stdout + done.stderr
-        text = (self.folder / "message").read_text()
-        message = decode_message(FetchMessage, text)
-        assert message is not None, (text, self.output)
-        assert (done.returncode == 0) == (message.outcome == "fetched"), self.output
-        return message
+        env = {"PATH": os.environ["PATH"], "GUILDHALL_FETCH": json.dumps(asked), **self.environment}
+        return subprocess.Popen(self._command(), env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
 
     def _command(self) -> list[str]:
         folders = {name: self.folder / name for name in ("workspace", "scratch", "secret", "message")}
         folders |= {"ca": self.ca or self.folder / "none", "system-ca": self.folder / "none"}
         words = [f"--{name}={path}" for name, path in folders.items()]
         return [sys.executable, "-m", "guildhall_fetcher", *words]
-
-    def _environment(self, asked: dict[str, Any]) -> dict[str, str]:
-        return {"PATH": os.environ["PATH"], "GUILDHALL_FETCH": json.dumps(asked), **self.environment}
 
     def git(self, *words: str) -> str:
         """git in the fetched tree, as the person in the workshop would run it."""

@@ -121,6 +121,13 @@ class OperatorProcess:
         }
         self.cluster.kubectl("create", "-f", "-", stdin=json.dumps(run))
 
+    def claim(self, name: str) -> dict[str, Any]:
+        """Makes a small claim; the workspace of a Run that uses it."""
+        spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "16Mi"}}}
+        body = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": spec}
+        self.cluster.apply(body, namespace=self.runs)
+        return {"claim": {"name": name}}
+
     def run(self, name: str) -> dict[str, Any]:
         found: dict[str, Any] = self.cluster.get("run", name, "-n", self.runs)
         return found

@@ -35,6 +35,12 @@ class PublishPod:
 
     def publish(self, url: str, commit: str, patch: bytes, **request: Any) -> PublishMessage:
         """Runs the publisher to its end; its termination message, read as the operator reads it."""
+        running = self.begin(url, commit, patch, **request)
+        self.output = running.communicate(timeout=120)[0]
+        return self.word(running.returncode)
+
+    def begin(self, url: str, commit: str, patch: bytes, **request: Any) -> subprocess.Popen[str]:
+        """Starts the publisher."""
         (self.folder / "delivery" / "patch").write_bytes(patch)
         for name, value in (self.secret or {}).items():
             (self.folder / "secret" / name).write_bytes(value)
@@ -45,14 +51,19 @@ class PublishPod:
             **request,
         }  # fmt: skip
         env = {"PATH": os.environ["PATH"], "GUILDHALL_PUBLISH": json.dumps(asked), **self.environment}
-        done = subprocess.run(self._command(), env=env, capture_output=True, text=True, timeout=120, check=False)
-        self.output = done.stdout + done.stderr
+        return subprocess.Popen(self._command(), env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+
+    def word(self, exit_code: int) -> PublishMessage:
+        """What the publisher said at its end."""
         text = (self.folder / "message").read_text()
         message = decode_message(PublishMessage, text)
         assert message is not None, (text, self.output)
-        assert (done.returncode == 0) == (message.outcome == "published"), self.output
-        assert list((self.folder / "workspace").iterdir()) == [], "nothing of the repository is left"
+        assert (exit_code == 0) == (message.outcome == "published"), self.output
+        assert self.left_nothing(), "nothing of the repository is left"
         return message
+
+    def left_nothing(self) -> bool:
+        return list((self.folder / "workspace").iterdir()) == []
 
     def _command(self) -> list[str]:
         folders = {name: self.folder / name for name in ("workspace", "scratch", "secret", "message")}

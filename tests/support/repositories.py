@@ -69,6 +69,13 @@ class Repository:
         index.unlink()
         return self.commit(tree, ref, parent)
 
+    def hold(self, hook: str) -> None:
+        """From now on every push waits in `hook`, which makes the file `reached`, until the file `go` is there."""
+        path = self.path / "hooks" / hook
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("#!/bin/sh\n: >reached\nuntil test -e go; do sleep 0.1; done\n")
+        path.chmod(0o755)
+
 
 def repository(root: Path, name: str) -> Repository:
     """A new, empty, bare repository `root/name`."""

@@ -262,3 +262,12 @@ def running(
     finally:
         process.terminate()
         process.wait(timeout=10)
+
+
+@contextmanager
+def with_one_file(base: Path) -> Iterator[Workshop]:
+    """A server below `base` whose workspace holds `a.txt`."""
+    (base / "workspace").mkdir(parents=True)
+    (base / "workspace" / "a.txt").write_text("one\n")
+    with running(base, "--unconfined") as server:
+        yield server

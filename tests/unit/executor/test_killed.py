@@ -12,7 +12,7 @@ from support.executor_forks import KILLED, Nursery, nursery
 from support.executor_gateway import FakeGateway, one, serving
 from support.executor_process import Process, end_all, start, until
 from support.executor_run import snapshot
-from support.workshop import Workshop, running
+from support.workshop import Workshop, with_one_file
 
 pytestmark = pytest.mark.go
 
@@ -29,9 +29,7 @@ def _nothing_left_running() -> Iterator[None]:
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> Iterator[Workshop]:
-    (tmp_path / "w" / "workspace").mkdir(parents=True)
-    (tmp_path / "w" / "workspace" / "a.txt").write_text("one\n")
-    with running(tmp_path / "w", "--unconfined") as server:
+    with with_one_file(tmp_path / "w") as server:
         yield server
 
 

@@ -15,7 +15,7 @@ from guildhall_contracts.model_api import MailboxItem, ModelRequest
 from support.executor_gateway import Answer, FakeGateway, one, reply_line, say, serving
 from support.executor_process import Process, end_all, start, until
 from support.executor_run import SOLO, snapshot
-from support.workshop import Workshop, running
+from support.workshop import Workshop, running, with_one_file
 
 pytestmark = pytest.mark.go
 
@@ -28,9 +28,7 @@ def _nothing_left_running() -> Iterator[None]:
 
 @pytest.fixture
 def workshop(tmp_path: Path) -> Iterator[Workshop]:
-    (tmp_path / "w" / "workspace").mkdir(parents=True)
-    (tmp_path / "w" / "workspace" / "a.txt").write_text("one\n")
-    with running(tmp_path / "w", "--unconfined") as server:
+    with with_one_file(tmp_path / "w") as server:
         yield server
 
 

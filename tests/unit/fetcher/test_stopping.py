@@ -1,0 +1,114 @@
+"""Told to end, both programs end at once: nothing more is begun, and only what is known is said."""
+
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+from support.cluster import eventually
+from support.fetching import Pod, Servers
+from support.publishing import BRANCH, PublishPod, Work
+from support.repositories import Repository, ordinary
+
+STOPPED = 143
+AT_ONCE_SECONDS = 3.0
+
+
+@pytest.fixture
+def repository(served: Servers, tmp_path: Path) -> Repository:
+    made = ordinary(served.root, f"{tmp_path.name}.git")
+    made.git("config", "daemon.receivepack", "true")
+    return made
+
+
+@pytest.fixture
+def work(repository: Repository, tmp_path: Path) -> Work:
+    found = Work.of(repository, tmp_path / "work")
+    (found.folder / "README.md").write_text("mended\n")
+    return found
+
+
+@pytest.fixture
+def publisher(tmp_path: Path, served: Servers) -> PublishPod:
+    return PublishPod(tmp_path / "publish", ca=served.ca)
+
+
+def stopped(running: subprocess.Popen[str]) -> float:
+    """Seconds from SIGTERM to the end."""
+    began = time.monotonic()
+    running.terminate()
+    running.communicate(timeout=60)
+    return time.monotonic() - began
+
+
+def is_made(repository: Repository) -> bool:
+    return f"refs/heads/{BRANCH}" in repository.git("for-each-ref", "--format=%(refname)").splitlines()
+
+
+def children_of(running: subprocess.Popen[str]) -> set[int]:
+    found = Path(f"/proc/{running.pid}/task/{running.pid}/children").read_text()
+    return {int(pid) for pid in found.split()}
+
+
+def all_ended(pids: set[int]) -> bool:
+    return not any(Path(f"/proc/{pid}").exists() for pid in pids)
+
+
+@pytest.mark.parametrize("kind", ["fetch", "publish"])
+def test_one_that_waits_for_a_server_ends_without_a_word(pod: Pod, publisher: PublishPod, kind: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent.settimeout(30)
+        url = f"git://127.0.0.1:{silent.getsockname()[1]}/x.git"
+        running = pod.begin(url) if kind == "fetch" else publisher.begin(url, "a" * 40, b"x")
+        first, _ = silent.accept()  # ours, to see that the host is there
+        second, _ = silent.accept()  # git's
+        git = children_of(running)
+        assert git, "control: git is at work"
+        assert stopped(running) < AT_ONCE_SECONDS
+        first.close()
+        second.close()
+    used = pod if kind == "fetch" else publisher
+    assert running.returncode == STOPPED
+    assert all_ended(git)
+    assert not (used.folder / "message").exists(), "whoever reads nothing knows that nothing is known"
+    assert used.left_nothing()
+
+
+def test_a_push_the_server_has_not_taken_is_no_branch_of_ours_yet(
+    served: Servers, repository: Repository, work: Work, publisher: PublishPod
+) -> None:
+    repository.hold("pre-receive")
+    running = publisher.begin(served.git(repository.path.name), work.commit, work.patch())
+    eventually((repository.path / "reached").exists, 30)
+    assert stopped(running) < AT_ONCE_SECONDS
+    assert running.returncode == STOPPED
+    assert not (publisher.folder / "message").exists()
+    assert publisher.left_nothing()
+    assert not is_made(repository)
+    (repository.path / "go").touch()
+
+
+def test_a_push_the_server_has_taken_is_told(
+    served: Servers, repository: Repository, work: Work, publisher: PublishPod
+) -> None:
+    repository.hold("post-receive")
+    running = publisher.begin(served.git(repository.path.name), work.commit, work.patch())
+    eventually((repository.path / "reached").exists, 30)
+    assert is_made(repository)
+    assert stopped(running) < AT_ONCE_SECONDS
+    message = publisher.word(running.returncode)
+    assert message.outcome == "published"
+    assert repository.git("rev-parse", f"refs/heads/{BRANCH}") == message.commit
+    (repository.path / "go").touch()
+
+
+def test_a_push_the_server_took_in_time_is_told_though_its_answer_came_too_late(
+    served: Servers, repository: Repository, work: Work, publisher: PublishPod
+) -> None:
+    """The same without a signal: the publisher's own time is over while the server is still at its hook."""
+    repository.hold("post-receive")
+    message = publisher.publish(served.git(repository.path.name), work.commit, work.patch(), timeoutSeconds=3)
+    assert is_made(repository)
+    assert message.outcome == "published"
+    (repository.path / "go").touch()
