@@ -58,7 +58,7 @@ class StorageConfig(Record):
 
 
 class ExecutorResources(Record):
-    cpu: Quantity = "500m"
+    cpu: Quantity = "1"
     memory: Quantity = "256Mi"
 
 
