@@ -14,8 +14,8 @@ from typing import Any, Final
 from guildhall_operator.client import Kube, KubeError, list_all
 from guildhall_operator.records import mapping, number, text
 
-WATCH_SECONDS: Final = 280  # asked of the server; bookmarks come about once a minute
-IDLE_SECONDS: Final = 90.0
+WATCH_SECONDS: Final = 60  # asked of the server, which may say nothing for all of it: not every kind has bookmarks
+IDLE_SECONDS: Final = 75.0  # a connection that is dead, then
 RELIST_SECONDS: Final = 600.0
 BACKOFF_FIRST_SECONDS: Final = 0.5
 BACKOFF_MAX_SECONDS: Final = 15.0
@@ -24,6 +24,11 @@ NOT_SERVED: Final = " (is the chart guildhall-crds as new as this one? helm upgr
 
 logger = logging.getLogger(__name__)
 Clock = Callable[[], float]
+
+
+def pause_after(failures: int) -> float:
+    """Seconds to wait after so many failures in a row."""
+    return min(BACKOFF_FIRST_SECONDS * 2.0 ** min(max(failures - 1, 0), 10), BACKOFF_MAX_SECONDS)
 
 
 class Expired(Exception):  # noqa: N818  reads as what it says
@@ -69,19 +74,21 @@ class Reflector:
         return f"watch of {self.path} has heard nothing for {silent:.0f} s" if silent > DEAF_SECONDS else ""
 
     async def run(self) -> None:
-        """Never returns; every failure is logged and tried again."""
-        backoff = BACKOFF_FIRST_SECONDS
+        """Never returns; every failure is logged and tried again, the later the more of them follow one another."""
+        failures = 0
         while True:
+            began = self._clock()
             try:
                 await self._once()
-                backoff = BACKOFF_FIRST_SECONDS
+                failures = 0
             except Expired:
                 logger.info("watch of %s is out of date; listing again", self.path)
+                failures = 0
             except KubeError as error:
-                hint = NOT_SERVED if error.code == 404 else ""
-                logger.warning("watch of %s failed: %s%s; trying again in %.1f s", self.path, error, hint, backoff)
-                backoff = min(backoff * 2, BACKOFF_MAX_SECONDS)
-            await asyncio.sleep(backoff)
+                failures = 1 if self._clock() - began > BACKOFF_MAX_SECONDS else failures + 1
+                hint, pause = NOT_SERVED if error.code == 404 else "", pause_after(failures)
+                logger.warning("watch of %s failed: %s%s; trying again in %.1f s", self.path, error, hint, pause)
+            await asyncio.sleep(pause_after(failures))
 
     async def _once(self) -> None:
         items, version = await list_all(self._kube, self.path, self._params)

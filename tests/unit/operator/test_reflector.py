@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 from guildhall_operator import reflector as module
-from guildhall_operator.client import KubeError
+from guildhall_operator.client import Access, Kube, KubeError
 from guildhall_operator.reflector import DEAF_SECONDS, Reflector, Sink
+from support.kube_stub import KubeStub
 from unit.operator.fake_kube import FakeKube, until
 from unit.operator.test_queue import Clock
 
@@ -136,3 +137,47 @@ async def test_a_kind_that_is_not_served_names_what_to_do(
     missing, forbidden = [record.getMessage() for record in caplog.records if "failed" in record.getMessage()]
     assert "helm upgrade --install guildhall-crds" in missing
     assert "guildhall-crds" not in forbidden, "control"
+
+
+async def test_a_kind_of_which_nothing_is_heard_is_watched_without_a_break(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """No bookmark, no event: the server ends each watch in time, and nobody takes that for a failure."""
+    assert module.WATCH_SECONDS < module.IDLE_SECONDS < DEAF_SECONDS
+    monkeypatch.setattr(module, "WATCH_SECONDS", 1)
+    monkeypatch.setattr(module, "IDLE_SECONDS", 3.0)
+    stub, copy = KubeStub(), Copy()
+    async with stub.serving():
+        kube = Kube(Access(stub.url, False))
+        reflector = Reflector(kube, PATH, copy.sink())
+        task = asyncio.create_task(reflector.run())
+        await asyncio.wait_for(reflector.synced.wait(), 5)
+        await asyncio.sleep(3.5)
+        assert reflector.silent_seconds < 2
+        await stub.put("pods", {"metadata": {"name": "p", "namespace": "team-a"}})
+        await until(lambda: copy.changes == [("ADDED", "p")])
+        task.cancel()
+        await kube.close()
+    assert copy.lists == [[]], "listed once"
+    assert [record.getMessage() for record in caplog.records if record.levelname == "WARNING"] == []
+
+
+@pytest.mark.parametrize(("seconds", "grows"), [(1.0, True), (module.BACKOFF_MAX_SECONDS + 1, False)])
+async def test_only_failures_that_follow_one_another_make_it_wait_longer(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, seconds: float, grows: bool
+) -> None:
+    monkeypatch.setattr(module, "BACKOFF_FIRST_SECONDS", 0.001)
+    clock, kube, copy = Clock(), FakeKube(), Copy()
+
+    def later(_method: str, _path: str) -> None:
+        clock.now += seconds
+
+    kube.refuse = later
+    failed = [KubeError(0, "Unreachable", "reset")]
+    kube.streams = [[*failed] for _ in range(4)] + [[GONE], [*failed]]
+    task = asyncio.create_task(Reflector(kube, PATH, copy.sink(), clock=clock).run())
+    await until(lambda: len(copy.lists) >= 7)
+    task.cancel()
+    said = [record.args for record in caplog.records if record.levelname == "WARNING"]
+    pauses = [arguments[-1] for arguments in said if isinstance(arguments, tuple)]
+    assert pauses == [*([0.001, 0.002, 0.004, 0.008] if grows else [0.001] * 4), 0.001], "the last after a 410"
