@@ -21,19 +21,26 @@ def _addresses(url: GitUrl) -> list[tuple[int, tuple[object, ...]]]:
     return [(family, address) for family, _, _, _, address in found]
 
 
+def _answers(family: int, address: tuple[object, ...], seconds: float) -> bool:
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.settimeout(seconds)
+        try:
+            probe.connect(address)
+        except OSError:
+            return False
+        return True
+
+
 def reach(url: GitUrl) -> None:
-    """Opens one TCP connection and closes it. Raises FetchFailed where there is no name or nobody answers."""
+    """Opens one TCP connection and closes it. Raises FetchFailed where there is no name or nobody answers.
+
+    Each address has its share of the time that is left: behind one that swallows everything may be one that answers.
+    """
     end = time.monotonic() + FETCH_CONNECT_MAX_SECONDS
-    for family, address in _addresses(url):
-        left = end - time.monotonic()
-        if left <= 0:
-            break
-        with socket.socket(family, socket.SOCK_STREAM) as probe:
-            probe.settimeout(left)
-            try:
-                probe.connect(address)
-            except OSError:
-                continue
+    addresses = _addresses(url)
+    for tried, (family, address) in enumerate(addresses):
+        share = max(0.1, end - time.monotonic()) / (len(addresses) - tried)
+        if _answers(family, address, share):
             return
     raise FetchFailed("unreachable", silence(url), transient=True)
 

@@ -171,14 +171,15 @@ def _is_there(publication: Publication, commit: str) -> bool:
     return there == commit
 
 
-def _was_made(publication: Publication, commit: str) -> bool:
-    """Whether a push without an answer was done; False where the server does not say so at once.
+def _was_made(publication: Publication, commit: str, *, at_once: bool) -> bool:
+    """Whether a push without an answer was done; False where the server does not say so in time.
 
     Raises PublishFailed where the branch holds another's commit.
     """
-    quick = replace(publication.git, deadline=Deadline.after(LAST_LOOK_SECONDS))
+    soon = Deadline.after(LAST_LOOK_SECONDS)
+    deadline = soon if at_once else max(soon, publication.git.deadline, key=lambda one: one.at)
     try:
-        return _is_there(replace(publication, git=quick), commit)
+        return _is_there(replace(publication, git=replace(publication.git, deadline=deadline)), commit)
     except FetchFailed:
         return False
 
@@ -190,8 +191,8 @@ def _push(publication: Publication, commit: str) -> None:
     because = explain_push(git.explain, secret=git.secret)
     try:
         git.run(*words, f"{commit}:{publication.ref}", because=because)
-    except (FetchFailed, Stopped):
-        if not _was_made(publication, commit):
+    except (FetchFailed, Stopped) as ended:
+        if not _was_made(publication, commit, at_once=isinstance(ended, Stopped)):
             raise
 
 

@@ -22,7 +22,7 @@ from guildhall_operator.manifests.snapshot import SnapshotTooLarge
 from guildhall_operator.records import PodRecord
 from guildhall_operator.run_view import rank_of
 from guildhall_operator.sources import fetch_verdict, workspace_problem
-from guildhall_operator.start import first_attempt
+from guildhall_operator.start import first_attempt, is_made
 
 CANARY_FRESH_SECONDS: Final = 30.0
 _POSITION: Final = re.compile(r"position (\d+)")
@@ -265,16 +265,17 @@ def _can_be_made(decision: Decision) -> bool:
 
 def admit(decision: Decision) -> None:
     """The stage before there is a Job."""
-    if decision.run.cancelled:
+    made = is_made(decision)
+    if decision.run.cancelled and not made:
         decision.draft.end("False", "Cancelled", "cancelled before it started; no pod was made")
         return
     accepted = _accepted(decision)
     if accepted is None:
         return
-    if decision.run.suspended:
+    if decision.run.suspended and not made:
         decision.hold("Suspended", "spec.suspend is true; set it to false to start", look_again_seconds=600)
         return
-    if not may_begin(decision, accepted[0]):
+    if not (made or may_begin(decision, accepted[0])):
         return
     try:
         first_attempt(decision, *accepted)

@@ -21,7 +21,7 @@ from guildhall_operator.outcome import Outcome, died, lost, stopped_to_replace, 
 from guildhall_operator.records import PodRecord, mapping, oldest
 from guildhall_operator.sources import fetch_verdict, source_text
 from guildhall_operator.stalls import Stall, stall
-from guildhall_operator.start import begin_fetch, next_attempt
+from guildhall_operator.start import begin_fetch, is_made, next_attempt
 
 _REASONS: Final[dict[FetchOutcome, Reason]] = {"too_large": "SourceTooLarge", "internal": "Internal"}
 
@@ -90,7 +90,9 @@ def _fetched(decision: Decision, source: FetchedSource) -> None:
         decision.draft.end("False", spec.reason, spec.message)
         return
     decision.draft.fields["source"] = source.to_wire()
-    if decision.run.suspended:
+    if is_made(decision):
+        begin_attempt(decision, spec)
+    elif decision.run.suspended:
         decision.draft.set("WorkspaceReady", "Unknown", "Preparing", source_text(source.to_wire()))
         decision.draft.set("Running", "False", "NotStarted", "")
         decision.hold("Suspended", "spec.suspend is true; set it to false to start", look_again_seconds=600)
@@ -144,7 +146,7 @@ def fetching(decision: Decision) -> None:
     """The stage between the fetch Job and the run pod's."""
     number = _number(decision)
     pod = _pod(decision, number)
-    if decision.run.cancelled:
+    if decision.run.cancelled and not is_made(decision):
         decision.draft.set("WorkspaceReady", "False", "Cancelled", "")
         decision.draft.end("False", "Cancelled", "cancelled while the repository was fetched")
         end_pod(decision, pod)

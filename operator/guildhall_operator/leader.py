@@ -63,6 +63,7 @@ class Leader:
 
     async def try_once(self) -> bool:
         """Takes or renews the Lease; False when it is another's. Raises KubeError."""
+        began = self._clock()  # others count from when the write arrives, which is never before
         try:
             lease = await self._kube.call("GET", f"{self._path}/{LEASE_NAME}")
         except KubeError as error:
@@ -70,21 +71,20 @@ class Leader:
                 raise
             meta = {"name": LEASE_NAME, "namespace": self._namespace}
             fresh = {"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": meta, "spec": self._spec({})}
-            return await self._write("POST", self._path, fresh)
+            return await self._write("POST", self._path, fresh, began)
         if not self._free(lease):
             return False
-        return await self._write(
-            "PUT", f"{self._path}/{LEASE_NAME}", {**lease, "spec": self._spec(mapping(lease.get("spec")))}
-        )
+        renewed = {**lease, "spec": self._spec(mapping(lease.get("spec")))}
+        return await self._write("PUT", f"{self._path}/{LEASE_NAME}", renewed, began)
 
-    async def _write(self, method: str, path: str, body: dict[str, Any]) -> bool:
+    async def _write(self, method: str, path: str, body: dict[str, Any], began: float) -> bool:
         try:
             await self._kube.call(method, path, body)
         except KubeError as error:
             if error.code == 409:
                 return False
             raise
-        self._renewed = self._clock()
+        self._renewed = began
         self.leading = True
         return True
 
@@ -99,20 +99,23 @@ class Leader:
                 logger.warning("cannot read the Lease: %s", error)
             await asyncio.sleep(RENEW_SECONDS)
 
+    def _left(self) -> float:
+        """Seconds until it must have been renewed."""
+        return max(0.0, self._renewed + GIVE_UP_SECONDS - self._clock())
+
     async def hold(self) -> None:
-        """Renews until the Lease is lost, then returns; the caller must stop the process."""
-        while True:
-            await asyncio.sleep(RENEW_SECONDS)
+        """Renews until the Lease is lost or too old, then returns; the caller must stop the process."""
+        while self._left() > 0:
+            await asyncio.sleep(min(RENEW_SECONDS, self._left()))
             try:
-                async with asyncio.timeout(GIVE_UP_SECONDS / 2):
+                async with asyncio.timeout(min(GIVE_UP_SECONDS / 2, self._left())):
                     if not await self.try_once():
                         logger.error("another operator holds the Lease; stopping")
                         break
             except (KubeError, TimeoutError) as error:
                 logger.warning("cannot renew the Lease: %r", error)
-            if self._clock() - self._renewed > GIVE_UP_SECONDS:
-                logger.error("the Lease could not be renewed for %.0f s; stopping", GIVE_UP_SECONDS)
-                break
+        else:
+            logger.error("the Lease could not be renewed for %.0f s; stopping", GIVE_UP_SECONDS)
         self.leading = False
 
     async def release(self) -> None:

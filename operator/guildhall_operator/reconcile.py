@@ -26,8 +26,8 @@ from guildhall_operator.queue import WorkQueue
 from guildhall_operator.records import Json
 from guildhall_operator.run_view import RunView
 from guildhall_operator.runs import name_of
-from guildhall_operator.schedule import TIME_ANNOTATION, SchedulePlan, ScheduleView, refused, schedule_plan
-from guildhall_operator.status import of_others, parse_stamp
+from guildhall_operator.schedule import SchedulePlan, ScheduleView, refused, schedule_plan
+from guildhall_operator.status import of_others
 from guildhall_operator.template import doubt
 
 Key = tuple[str, str, str]  # kind, namespace, name
@@ -137,8 +137,7 @@ class Reconciler:
                 made = await schedule_apply.create_run(self.kube, view, plan.create)
                 self.look_at(self.world.store.put_run(made))
             except schedule_apply.RunRefused as error:
-                due = parse_stamp(plan.create["metadata"]["annotations"][TIME_ANNOTATION]) or now
-                status, note = refused(view, runs, due, str(error), now), ("RunRefused", str(error))
+                status, note = refused(view, runs, plan, str(error), now), ("RunRefused", str(error))
                 plan = replace(plan, cancel=())  # nothing takes the place of what is at work
         if status is not None:
             self.world.store.put_schedule(await schedule_apply.write_status(self.kube, view, status))
@@ -149,8 +148,7 @@ class Reconciler:
     async def _run(self, run: RunView, key: Key) -> None:
         now, monotonic = self.wall(), self.monotonic()
         decided = plan(run, observe(self.world, run, monotonic), now)
-        if decided.create and not run.holds:
-            self.world.store.reserved.add(run.uid)
+        self.look_at(self.world.store.reserve(run, making=bool(decided.create)))
         try:
             await apply(Hands(self.kube, self.world.store, self._wrote, self.pod_seconds), run, decided, now)
         except SnapshotDiffers as found:

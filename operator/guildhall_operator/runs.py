@@ -144,6 +144,15 @@ class Runs:
         key = self._key_by_uid.get(uid)
         return {key} if key else set()
 
+    def reserve(self, run: RunView, *, making: bool) -> set[RunKey]:
+        """Keeps a place for a Run that has none while its Job is being made; who may take one that it gives back."""
+        if making and not run.holds:
+            self.reserved.add(run.uid)
+        elif run.uid in self.reserved:
+            self.reserved.discard(run.uid)
+            return self.waiting_in(run.namespace)
+        return set()
+
     def create_refused(self, uid: str, problem: str, monotonic: float) -> None:
         """Remembers for a few seconds why an object of a Run could not be made."""
         self.reserved.discard(uid)

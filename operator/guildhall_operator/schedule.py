@@ -184,10 +184,14 @@ def _too_many(spec: RunScheduleSpec, view: ScheduleView, runs: Sequence[RunView]
     return tuple(Deletion("Run", view.namespace, run.name, run.uid) for run in gone if not run.deleting)
 
 
-def refused(view: ScheduleView, runs: Sequence[RunView], due: datetime, problem: str, now: datetime) -> dict[str, Any]:
-    """The status after the cluster refused the Run of a time: that time is done with, the next is tried again."""
-    following = text(view.status.get("nextScheduleTime"), 32)
-    return _status(view, runs, ("RunRefused", problem), now, countedFrom=stamp(due), nextScheduleTime=following)
+def refused(
+    view: ScheduleView, runs: Sequence[RunView], plan: SchedulePlan, problem: str, now: datetime
+) -> dict[str, Any]:
+    """The status after the cluster refused the Run of `plan`: its time is done with, the next is tried again."""
+    due = mapping(mapping(mapping(plan.create).get("metadata")).get("annotations")).get(TIME_ANNOTATION)
+    following = text(mapping(plan.status).get("nextScheduleTime"), 32)
+    counted = text(due, 32) or stamp(now)
+    return _status(view, runs, ("RunRefused", problem), now, countedFrom=counted, nextScheduleTime=following)
 
 
 def _decide(

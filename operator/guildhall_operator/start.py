@@ -26,6 +26,18 @@ def budget_seconds(spec: RunSpec, guild: GuildSpec | None) -> int:
     return budget.seconds or limits.BUDGET_DEFAULT_SECONDS
 
 
+def is_made(decision: Decision) -> bool:
+    """Whether the next Job is there already: made by an operator that ended before its status could say so.
+
+    What would hold a Run back or end it comes too late then: it is followed, and stopped as one that works.
+    """
+    run, jobs, fields = decision.run, decision.observed.jobs, decision.draft.fields
+    if names.job_name(run.name, run.uid, len(fields["attempts"]) + 1) in jobs:
+        return True
+    nothing_yet = not fields["attempts"] and not fields.get("source") and not run.fetching
+    return nothing_yet and names.fetch_name(run.name, run.uid, 1) in jobs
+
+
 def begin_attempt(decision: Decision, spec: RunSpec, seconds: int) -> None:
     """A new Job and its entry in the status."""
     run, draft = decision.run, decision.draft

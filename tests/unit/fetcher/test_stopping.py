@@ -4,8 +4,16 @@ import socket
 import subprocess
 import time
 from pathlib import Path
+from typing import cast
 
 import pytest
+from guildhall_contracts.fetch import GitUrl
+from guildhall_contracts.publish import PublishRequest
+from guildhall_fetcher import publish
+from guildhall_fetcher.git import Git
+from guildhall_fetcher.places import Places
+from guildhall_fetcher.process import Deadline
+from guildhall_fetcher.publish import Publication
 from support.cluster import eventually
 from support.fetching import Pod, Servers
 from support.publishing import BRANCH, PublishPod, Work
@@ -112,3 +120,20 @@ def test_a_push_the_server_took_in_time_is_told_though_its_answer_came_too_late(
     assert is_made(repository)
     assert message.outcome == "published"
     (repository.path / "go").touch()
+
+
+@pytest.mark.parametrize(("left", "at_once", "seconds"), [(60, False, 60), (60, True, 4), (1, False, 4)])
+def test_how_long_a_branch_is_looked_for(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, left: int, at_once: bool, seconds: float
+) -> None:
+    """Briefly where the process is to end, or its time is over; else a slow server has all the time there is."""
+    looked: list[float] = []
+
+    def look(publication: Publication, _: str) -> bool:
+        looked.append(publication.git.deadline.left())
+        return True
+
+    monkeypatch.setattr(publish, "_is_there", look)
+    git = Git(GitUrl("https", "", "git.example.test", 443, "/x.git"), cast("Places", None), Deadline.after(left))
+    publish._was_made(Publication(cast("PublishRequest", None), b"", git), "a" * 40, at_once=at_once)
+    assert looked == [pytest.approx(seconds, abs=0.5)]

@@ -103,6 +103,31 @@ def test_cancel_before_start_ends_without_a_pod() -> None:
     assert done.status["phase"] == "Cancelled"
 
 
+FULL = tuple(peer(number) for number in range(30))
+
+
+@pytest.mark.parametrize("spec", [{"suspend": True}, {"cancel": True}, {}])
+def test_a_job_that_a_crash_kept_out_of_the_status_is_followed_whatever_was_asked_since(spec: dict[str, Any]) -> None:
+    """Its pod works: held back or ended here it would go on unseen, and beside another of the same workspace."""
+    view = kit.run(spec)
+    crashed = kit.world(jobs=kit.job_of(view), peers=FULL)
+    done = plan(view, crashed, kit.START)
+    assert (done.status or {})["attempts"] == [{"number": 1, "job": f"fix-{kit.UID}-a1"}]
+    assert kit.after(view, done).holds
+    control = plan(view, kit.world(peers=FULL), kit.START)
+    assert control.create == ()
+    assert not kit.after(view, control).holds
+
+
+def test_a_fetch_that_a_crash_kept_out_of_the_status_is_followed_too() -> None:
+    view = kit.run({**kit.GIT, "suspend": True})
+    done = plan(view, kit.fetch_world(jobs=kit.fetch_job_of(view)), kit.START)
+    assert kit.condition(done, "WorkspaceReady")["reason"] == "Fetching"
+    assert kit.after(view, done).fetching
+    control = plan(view, kit.fetch_world(), kit.START)
+    assert kit.condition(control, "Queued")["reason"] == "Suspended"
+
+
 def test_suspend_holds_and_release_starts() -> None:
     held = plan(kit.run({"suspend": True}), kit.world(), kit.START)
     assert not held.create

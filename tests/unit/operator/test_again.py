@@ -291,6 +291,15 @@ def test_cancel_between_two_attempts() -> None:
     assert done.create == ()
 
 
+@pytest.mark.parametrize("asked", [{}, {"suspend": True}, {"cancel": True}])
+def test_a_next_attempt_that_a_crash_kept_out_of_the_status_is_followed(asked: dict[str, Any]) -> None:
+    view = with_spec(closed(KEPT, evicted()), **asked)
+    made = world(view, jobs=kit.job_of(view) | kit.job_of(view, 2))
+    done = plan(view, made, kit.at(50))
+    assert [number for number, _ in attempts(done)] == [1, 2]
+    assert f"fix-{kit.UID}-a2" not in {item.name for item in done.deletions}, "it is not taken for an old one"
+
+
 def test_an_evicted_pod_that_is_gone_is_asked_of_its_job_for_a_moment() -> None:
     view = runs(KEPT)
     soon = plan(view, world(view), kit.at(40))

@@ -183,6 +183,17 @@ def test_a_cancelled_fetch_is_not_tried_again_and_its_pod_ends() -> None:
     assert {act.kind for act in over.deletions} == {"Job"}
 
 
+@pytest.mark.parametrize("asked", ["suspend", "cancel"])
+def test_a_run_pod_that_a_crash_kept_out_of_the_status_is_followed(asked: str) -> None:
+    view = kit.run_view({**kit.raw_run({**kit.GIT, asked: True}), "status": kit.fetching().status})
+    fetched = kit.fetch_pod(kit.fetch_says())
+    jobs = kit.fetch_job_of(view) | kit.job_of(view)
+    done = plan(view, kit.fetch_world(jobs=jobs, pods=(fetched,)), kit.at(6))
+    assert [item["number"] for item in (done.status or {})["attempts"]] == [1]
+    assert (done.status or {})["source"]["commit"], "what was fetched is not lost either"
+    assert seen(view, fetched).create == (), "control: without that Job it is held, or ends"
+
+
 def test_suspended_meanwhile_it_waits_with_its_workspace_and_starts_without_another_fetch() -> None:
     view = kit.fetching()
     held = kit.run_view({**kit.raw_run({**kit.GIT, "suspend": True}), "status": view.status})

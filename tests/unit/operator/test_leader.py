@@ -1,6 +1,7 @@
 """The Lease: taken when free, held while renewed, lost at once when it is another's."""
 
 import asyncio
+import time
 from typing import Any
 
 import pytest
@@ -100,4 +101,45 @@ async def test_holding_ends_before_another_may_begin_when_the_server_is_away(mon
     kube.refuse = refuse
     await asyncio.wait_for(one.hold(), 1)
     assert not one.leading
-    assert GIVE_UP_SECONDS < clock.now < LEASE_SECONDS
+    assert GIVE_UP_SECONDS <= clock.now < LEASE_SECONDS
+
+
+class SlowKube(FakeKube):
+    """Each call takes `seconds`; what is asked for is done at its end."""
+
+    seconds = 0.0
+
+    async def call(self, *arguments: Any, **options: Any) -> dict[str, Any]:
+        await asyncio.sleep(self.seconds)
+        return await super().call(*arguments, **options)
+
+
+@pytest.mark.parametrize("renew", [0.0, 0.09, 10.0])
+async def test_holding_ends_in_time_when_the_server_takes_calls_and_does_not_answer(
+    monkeypatch: pytest.MonkeyPatch, renew: float
+) -> None:
+    """Wherever between two attempts it begins, by the clock everybody has."""
+    monkeypatch.setattr(module, "RENEW_SECONDS", renew)
+    monkeypatch.setattr(module, "GIVE_UP_SECONDS", 0.3)
+    kube = SlowKube()
+    one = Leader(kube, "team-a", "one")
+    assert await one.try_once()
+    began = time.monotonic()
+    kube.seconds = 60.0
+    await one.hold()
+    assert not one.leading
+    assert time.monotonic() - began < 0.4
+
+
+async def test_it_counts_from_before_it_asked() -> None:
+    """The server's answer may be late; what others see was written before it."""
+    kube = FakeKube()
+    clock = Clock()
+    one = Leader(kube, "team-a", "one", clock)
+
+    def slow(_method: str, _path: str) -> None:
+        clock.now += 2.0
+
+    kube.refuse = slow
+    assert await one.try_once()
+    assert one._left() == GIVE_UP_SECONDS - clock.now

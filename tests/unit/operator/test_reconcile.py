@@ -166,6 +166,25 @@ async def test_two_runs_never_get_one_place() -> None:
     assert story.status(second)["phase"] == "Preparing"
 
 
+async def test_a_place_that_was_kept_for_a_run_which_is_held_after_all_is_another_ones() -> None:
+    """The API server failed while its Job was made, and before the next try it was suspended."""
+    story = Story(maxConcurrentRuns=1)
+    story.create("a", "u-a")
+
+    def no_jobs(method: str, path: str) -> None:
+        if method == "POST" and path.endswith("/jobs"):
+            raise KubeError(500, "InternalError", "etcd is tired")
+
+    story.kube.refuse = no_jobs
+    await story.work()
+    story.kube.refuse = lambda _method, _path: None
+    story.change("a", spec={"suspend": True})
+    story.create("b", "u-b")
+    story.seconds = 30
+    await story.work()
+    assert (story.status("a")["reason"], story.status("b")["phase"]) == ("Suspended", "Preparing")
+
+
 async def test_places_are_not_given_away_twice_by_workers_at_once() -> None:
     story = Story(maxConcurrentRuns=3)
     for number in range(12):

@@ -182,8 +182,11 @@ def test_what_cannot_be_used_is_said_and_makes_nothing(spec: dict[str, Any], fie
 
 def test_a_refused_run_is_said_and_the_next_time_tried_again() -> None:
     view = after(nightly(), schedule_plan(nightly(), (), at(1, 12)))
-    status = refused(view, (), at(2, 2), "you may not use image x", at(2, 2, 0, 1))
+    due = schedule_plan(view, (), at(2, 2, 0, 1))
+    status = refused(view, (), due, "you may not use image x", at(2, 2, 0, 1))
     RunScheduleStatus.model_validate(status)
+    assert status["countedFrom"] == stamp(at(2, 2))
+    assert status["nextScheduleTime"] == stamp(at(3, 2)), "not the time that was just refused"
     assert status["conditions"][0]["reason"] == "RunRefused"
     assert "lastRun" not in status
     told = replace(view, status=status)
