@@ -34,11 +34,18 @@ def _rows(folder: Path, path: Path) -> Iterator[str]:
     tree = ast.parse(source)
     about = (ast.get_docstring(tree) or "").split("\n\n")[0].replace("\n", " ")
     for node in tree.body:
-        if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and _BOUND.fullmatch(node.target.id):
+        if isinstance(node, ast.Assign) and (found := _bound(node.targets[0])):
+            sys.exit(f"{path}:{node.lineno}: write `{found}: Final = …`, so that docs/inner-limits.md lists it")
+        if isinstance(node, ast.AnnAssign) and (found := _bound(node.target)):
             value = ast.unparse(node.value) if node.value is not None else ""
             word = source.splitlines()[(node.end_lineno or node.lineno) - 1].partition("#")[2].strip()
             module = "/".join(path.relative_to(folder).parts[1:])
-            yield f"| `{module}` | `{node.target.id.lstrip('_')}` | `{value}` | {_cell(word or about)} |"
+            yield f"| `{module}` | `{found.lstrip('_')}` | `{value}` | {_cell(word or about)} |"
+
+
+def _bound(target: ast.expr) -> str:
+    """The name of a bound; empty for anything else."""
+    return target.id if isinstance(target, ast.Name) and _BOUND.fullmatch(target.id) else ""
 
 
 def _cell(text: str) -> str:

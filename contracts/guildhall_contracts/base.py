@@ -3,7 +3,7 @@
 import re
 from typing import Annotated, Any, Final
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints
+from pydantic import AfterValidator, BaseModel, ConfigDict, StringConstraints, ValidationError
 
 from guildhall_contracts import limits
 
@@ -35,6 +35,12 @@ class Record(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
 
+def first_problem(error: ValidationError) -> tuple[str, str]:
+    """The first thing wrong: its field, as `roles.0.name`, and the words. Nothing of what was given."""
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    return ".".join(str(part) for part in first["loc"]), first["msg"]
+
+
 def within_bytes(limit: int) -> AfterValidator:
     """Text of at most `limit` bytes of UTF-8: one character can take four of them."""
 
@@ -53,6 +59,14 @@ def one_line(text: str, limit: int) -> str:
     """`text` on one line, control characters as spaces, cut to `limit` characters with an ellipsis."""
     flat = re.sub(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+", " ", text).strip()
     return flat if len(flat) <= limit else flat[: limit - 1].rstrip() + "…"
+
+
+def dollars(micro_usd: int) -> str:
+    """`$0.38`; four digits for a fraction of a cent below ten cents. The console's `money` writes the same."""
+    if 0 < micro_usd < 100:
+        return "<$0.0001"
+    digits = 2 if micro_usd >= 100_000 or micro_usd % 10_000 == 0 else 4
+    return f"${micro_usd / 1_000_000:.{digits}f}"
 
 
 def cut(text: str, limit: int) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from pydantic import Field, TypeAdapter, ValidationError
 
 from guildhall_contracts import limits
-from guildhall_contracts.base import Record
+from guildhall_contracts.base import Record, first_problem
 from guildhall_contracts.frame_replies import (
     AnyReply,
     AnyResult,
@@ -163,9 +163,8 @@ def _load(body: bytes) -> dict[str, Any] | FrameRefused:
 
 
 def _refusal(error: ValidationError) -> FrameRefused:
-    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-    where = ".".join(str(part) for part in first["loc"])[:200]
-    return FrameRefused(reason=f"frame does not fit the protocol at '{where}': {first['msg'][:200]}")
+    where, words = first_problem(error)
+    return FrameRefused(reason=f"frame does not fit the protocol at '{where[:200]}': {words[:200]}")
 
 
 def decode_request(body: bytes) -> AnyRequest | FrameRefused:

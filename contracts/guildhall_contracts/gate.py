@@ -4,15 +4,13 @@ Guards against a cluster that accepts NetworkPolicies without enforcing them: a 
 that is known to answer.
 """
 
-from typing import Annotated, Final, Literal, TypeVar
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import Field, ValidationError
 
 from guildhall_contracts import limits
 from guildhall_contracts.base import Record, Sha256, Uid
 from guildhall_contracts.errors import ErrorKind
-
-MESSAGE_VERSION: Final = 1
 
 Host = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9.:-]+$")]
 Port = Annotated[int, Field(ge=1, le=65_535)]

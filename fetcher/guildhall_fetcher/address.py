@@ -8,6 +8,7 @@ from guildhall_contracts.fetch import GitUrl
 from guildhall_contracts.limits import FETCH_CONNECT_MAX_SECONDS
 
 from guildhall_fetcher.failure import FetchFailed
+from guildhall_fetcher.stopping import waiting
 from guildhall_fetcher.words import silence
 
 
@@ -25,7 +26,8 @@ def _answers(family: int, address: tuple[object, ...], seconds: float) -> bool:
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.settimeout(seconds)
         try:
-            probe.connect(address)
+            with waiting():
+                probe.connect(address)
         except OSError:
             return False
         return True
@@ -37,7 +39,8 @@ def reach(url: GitUrl) -> None:
     Each address has its share of the time that is left: behind one that swallows everything may be one that answers.
     """
     end = time.monotonic() + FETCH_CONNECT_MAX_SECONDS
-    addresses = _addresses(url)
+    with waiting():
+        addresses = _addresses(url)
     for tried, (family, address) in enumerate(addresses):
         share = max(0.1, end - time.monotonic()) / (len(addresses) - tried)
         if _answers(family, address, share):

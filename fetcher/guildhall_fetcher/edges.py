@@ -5,12 +5,12 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from guildhall_contracts.base import Record
+from guildhall_contracts.base import Record, first_problem
 from pydantic import ValidationError
 
 from guildhall_fetcher.failure import FetchFailed
 from guildhall_fetcher.places import Places
-from guildhall_fetcher.process import PROXY_VARIABLES, stop_when_told
+from guildhall_fetcher.process import PROXY_VARIABLES
 
 Request = TypeVar("Request", bound=Record)
 Word = TypeVar("Word", bound=Record)
@@ -21,9 +21,8 @@ def request_in(variable: str, kind: type[Request]) -> Request:
     try:
         return kind.model_validate_json(os.environ.get(variable, ""), strict=True)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        raise FetchFailed("internal", f"{variable}: {where} {first['msg']}") from error
+        where, words = first_problem(error)
+        raise FetchFailed("internal", f"{variable}: {where} {words}") from error
 
 
 def proxies() -> dict[str, str]:
@@ -36,7 +35,6 @@ def word_of(attempt: Callable[[Places], Word], places: Places, encoded: Callable
 
     Raises Stopped, and leaves no word, where it was told to end before it knew one.
     """
-    stop_when_told()
     began = time.monotonic()
     word = attempt(places)
     word = word.model_copy(update={"elapsed_milliseconds": round(1000 * (time.monotonic() - began))})

@@ -5,7 +5,6 @@ Guards the run pod: what it mounts is one commit's files beside a `.git` that th
 
 import shlex
 import sys
-import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -148,5 +147,5 @@ def fetched(request: FetchRequest, places: Places, proxies: Mapping[str, str]) -
         except FetchFailed as failed:
             if not failed.transient:
                 raise
-            time.sleep(min(pause, fetch.tool.deadline.left()))
+            fetch.tool.deadline.pause(pause)
     return once(fetch)

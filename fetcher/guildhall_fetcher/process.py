@@ -18,6 +18,7 @@ from typing import Final
 from guildhall_contracts.limits import FETCH_ERRORS_MAX_BYTES
 
 from guildhall_fetcher.failure import FetchFailed
+from guildhall_fetcher.stopping import waiting
 
 PIECE_BYTES: Final = 64 * 1024
 PROXY_VARIABLES: Final = ("HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy")
@@ -45,19 +46,10 @@ class Deadline:
             raise FetchFailed("timed_out", what)
         return left
 
-
-class Stopped(SystemExit):
-    """This process is to end, by its pod's deadline, a drained node or a person who cancelled. Nothing new is begun."""
-
-
-def stop_when_told() -> None:
-    """SIGTERM raises Stopped, once. The first process of a container would not heed it otherwise."""
-
-    def stop(number: int, _: object) -> None:
-        signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        raise Stopped(128 + number)
-
-    signal.signal(signal.SIGTERM, stop)
+    def pause(self, seconds: float) -> None:
+        """Waits so long, or as long as there is time. Raises FetchFailed where there is none."""
+        with waiting():
+            time.sleep(min(seconds, self.left()))
 
 
 def bound_self(file_bytes: int, memory_bytes: int) -> None:
@@ -99,20 +91,20 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 def _pump(child: subprocess.Popen[bytes], out: Sink, errors: Tail, deadline: Deadline) -> None:
     assert child.stdout is not None  # noqa: S101  both are pipes
     assert child.stderr is not None  # noqa: S101
-    with selectors.DefaultSelector() as waiting:
-        waiting.register(child.stdout, selectors.EVENT_READ, out)
-        waiting.register(child.stderr, selectors.EVENT_READ, errors)
-        while waiting.get_map():
-            for key, _ in waiting.select(min(1.0, deadline.left())):
+    with selectors.DefaultSelector() as streams:
+        streams.register(child.stdout, selectors.EVENT_READ, out)
+        streams.register(child.stderr, selectors.EVENT_READ, errors)
+        while streams.get_map():
+            for key, _ in streams.select(min(1.0, deadline.left())):
                 piece = os.read(key.fd, PIECE_BYTES)
                 if piece:
                     key.data(piece)
                 else:
-                    waiting.unregister(key.fileobj)
+                    streams.unregister(key.fileobj)
 
 
 def run(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, out: Sink, deadline: Deadline) -> tuple[int, str]:
-    """Exit code and last words. Whatever `out` raises ends the program; so does the deadline (FetchFailed)."""
+    """Exit code and last words. Whatever `out` raises ends the program; so do deadline and SIGTERM."""
     errors = Tail()
     child = subprocess.Popen(  # noqa: S603  fixed words and checked values, no shell
         list(argv),
@@ -125,8 +117,9 @@ def run(argv: Sequence[str], *, env: Mapping[str, str], cwd: Path, out: Sink, de
         restore_signals=False,  # a file over its bound is an error git can name, not a signal that kills it
     )
     try:
-        _pump(child, out, errors, deadline)
-        return child.wait(deadline.left()), errors.text
+        with waiting():
+            _pump(child, out, errors, deadline)
+            return child.wait(deadline.left()), errors.text
     except subprocess.TimeoutExpired:
         deadline.left()
         raise

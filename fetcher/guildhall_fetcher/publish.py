@@ -22,12 +22,14 @@ from guildhall_fetcher.failure import FetchFailed
 from guildhall_fetcher.fetch import BETWEEN_TRIES_SECONDS, lay_out
 from guildhall_fetcher.git import Collected, Git, checked_url, credentials_for
 from guildhall_fetcher.places import Places
-from guildhall_fetcher.process import Deadline, Stopped
+from guildhall_fetcher.process import Deadline
 from guildhall_fetcher.push_words import explain_push
 from guildhall_fetcher.refs import listed_at
+from guildhall_fetcher.stopping import Stopped
 from guildhall_fetcher.words import Explain
 
 BASE: Final = "refs/guildhall/base"
+SETTLES_SECONDS: Final = 1.0  # a server that has all of a push may be about to take it
 LAST_LOOK_SECONDS: Final = 4  # within what a pod has between its deadline, or SIGTERM, and SIGKILL
 WHO: Final = ("Guildhall", "guildhall@guildhall.invalid")
 
@@ -178,8 +180,14 @@ def _was_made(publication: Publication, commit: str, *, at_once: bool) -> bool:
     """
     soon = Deadline.after(LAST_LOOK_SECONDS)
     deadline = soon if at_once else max(soon, publication.git.deadline, key=lambda one: one.at)
+    looking = replace(publication, git=replace(publication.git, deadline=deadline))
     try:
-        return _is_there(replace(publication, git=replace(publication.git, deadline=deadline)), commit)
+        if _is_there(looking, commit):
+            return True
+        if not at_once:
+            return False
+        deadline.pause(SETTLES_SECONDS)
+        return _is_there(looking, commit)
     except FetchFailed:
         return False
 
@@ -230,5 +238,5 @@ def published(request: PublishRequest, places: Places, proxies: Mapping[str, str
         except FetchFailed as failed:
             if not failed.transient:
                 raise
-            time.sleep(min(pause, deadline.left()))
+            deadline.pause(pause)
     return once(publication)

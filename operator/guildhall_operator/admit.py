@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
+from guildhall_contracts.base import first_problem
 from guildhall_contracts.canonical import digest
 from guildhall_contracts.conditions import Reason
 from guildhall_contracts.guild import GuildSpec, guild_problems, resolved_budget
@@ -41,10 +42,9 @@ def parse_spec(raw: object) -> RunSpec | Refusal:
     try:
         return RunSpec.model_validate(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
+        where, words = first_problem(error)
         reason: Reason = "GuildInvalid" if where.startswith("guild.") else "SpecInvalid"
-        return Refusal(reason, f"spec.{where}: {first['msg']}")
+        return Refusal(reason, f"spec.{where}: {words}")
 
 
 def spec_problem(spec: RunSpec, config: Config) -> str:
@@ -80,9 +80,7 @@ def parse_guild(raw: object) -> GuildSpec | Refusal:
     try:
         guild = GuildSpec.model_validate(raw)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        where = ".".join(str(part) for part in first["loc"])
-        return Refusal("GuildInvalid", f"spec.{where}: {first['msg']}")
+        return Refusal("GuildInvalid", "spec.{}: {}".format(*first_problem(error)))
     problems = guild_problems(guild)
     return Refusal("GuildInvalid", "; ".join(problems)) if problems else guild
 

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from guildhall_contracts import limits
-from guildhall_contracts.base import Name, Record
+from guildhall_contracts.base import Name, Record, first_problem
 from guildhall_contracts.fetch import Scheme
 from guildhall_contracts.gate import Host, Port, Target
 from guildhall_contracts.run import Quantity
@@ -146,9 +146,8 @@ def parse_config(text: str, where: str) -> Config:
     try:
         return Config.model_validate(json.loads(text))
     except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{where}: field '{field}': {first['msg']}; correct the chart's values") from error
+        field, words = first_problem(error)
+        raise ConfigError(f"{where}: field '{field}': {words}; correct the chart's values") from error
     except (ValueError, RecursionError) as error:
         raise ConfigError(f"{where} is not JSON: {error}") from error
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, get_args
 
-from guildhall_contracts.base import one_line
+from guildhall_contracts.base import first_problem, one_line
 from guildhall_contracts.limits import (
     SCHEDULE_ACTIVE_SHOWN_MAX_COUNT,
     SCHEDULE_CHECK_MAX_SECONDS,
@@ -116,8 +116,7 @@ def _parsed(view: ScheduleView, now: datetime) -> RunScheduleSpec | str:
     try:
         spec = RunScheduleSpec.model_validate(view.spec)
     except ValidationError as error:
-        first = error.errors(include_url=False, include_input=False)[0]
-        return f"spec.{'.'.join(str(part) for part in first['loc'])}: {first['msg']}"
+        return "spec.{}: {}".format(*first_problem(error))
     return cron.problem(spec.schedule, spec.time_zone, now) or spec
 
 

@@ -28,6 +28,7 @@ class PublishPod:
     secret: dict[str, bytes] | None = None
     output: str = ""
     environment: dict[str, str] = field(default_factory=dict)
+    prelude: str = ""  # Python that is run in the publisher before it begins
 
     def __post_init__(self) -> None:
         for name in ("workspace", "scratch", "secret", "delivery"):
@@ -70,6 +71,11 @@ class PublishPod:
         folders |= {"ca": self.ca or self.folder / "none", "system-ca": self.folder / "none"}
         folders["delivery"] = self.folder / "delivery" / "patch"
         words = [f"--{name}={path}" for name, path in folders.items()]
+        if self.prelude:
+            whole = (
+                f"{self.prelude}\nimport runpy\nrunpy.run_module('guildhall_fetcher.publisher', run_name='__main__')"
+            )
+            return [sys.executable, "-c", whole, *words]
         return [sys.executable, "-m", "guildhall_fetcher.publisher", *words]
 
 

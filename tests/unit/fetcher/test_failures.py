@@ -10,7 +10,7 @@ import pytest
 from guildhall_contracts.fetch import FetchedSource, FetchMessage
 from guildhall_contracts.gate import decode_message
 from guildhall_contracts.limits import TERMINATION_MESSAGE_MAX_BYTES
-from guildhall_fetcher.__main__ import encoded
+from guildhall_fetcher.fetch_program import encoded
 from support.fetching import Pod, Servers, free_port
 from support.repositories import ordinary, repository
 

@@ -1,7 +1,10 @@
 """Told to end, both programs end at once: nothing more is begun, and only what is known is said."""
 
+import os
+import signal
 import socket
 import subprocess
+import threading
 import time
 from pathlib import Path
 from typing import cast
@@ -9,11 +12,12 @@ from typing import cast
 import pytest
 from guildhall_contracts.fetch import GitUrl
 from guildhall_contracts.publish import PublishRequest
-from guildhall_fetcher import publish
+from guildhall_fetcher import publish, stopping
 from guildhall_fetcher.git import Git
 from guildhall_fetcher.places import Places
 from guildhall_fetcher.process import Deadline
 from guildhall_fetcher.publish import Publication
+from guildhall_fetcher.stopping import Stopped
 from support.cluster import eventually
 from support.fetching import Pod, Servers
 from support.publishing import BRANCH, PublishPod, Work
@@ -137,3 +141,73 @@ def test_how_long_a_branch_is_looked_for(
     git = Git(GitUrl("https", "", "git.example.test", 443, "/x.git"), cast("Places", None), Deadline.after(left))
     publish._was_made(Publication(cast("PublishRequest", None), b"", git), "a" * 40, at_once=at_once)
     assert looked == [pytest.approx(seconds, abs=0.5)]
+
+
+TELL = """
+import os, signal, subprocess
+def tell():
+    os.kill(os.getpid(), signal.SIGTERM)
+"""
+IN_VOLUME = """
+from guildhall_fetcher import volume
+real = volume.{step}
+volume.{step} = lambda places: (tell(), real(places))
+"""
+AT_PUSH = """
+real = subprocess.Popen.__init__
+def started(self, words, *rest, **named):
+    real(self, words, *rest, **named)
+    if "push" in words:
+        tell()
+subprocess.Popen.__init__ = started
+"""
+AT_WORD = """
+from guildhall_fetcher import publish_program
+real = publish_program.encoded
+publish_program.encoded = lambda message: (tell(), real(message))[1]
+"""
+MOMENTS = {  # where the signal comes: what makes it come there, and whether the push is made by then
+    "before it has read what is asked": ("from guildhall_fetcher import stopping\nstopping.listen()\ntell()", False),
+    "as it clears its folder": (IN_VOLUME.format(step="stage"), False),
+    "as git is started to push": (AT_PUSH, False),
+    "as it clears up after the push": (IN_VOLUME.format(step="discard"), True),
+    "as it writes its word": (AT_WORD, True),
+}
+
+
+@pytest.mark.parametrize("moment", MOMENTS)
+def test_what_is_told_is_so_wherever_the_signal_comes(
+    served: Servers, repository: Repository, work: Work, publisher: PublishPod, moment: str
+) -> None:
+    """A step that has begun is ended, and after the push there is none that could lose its word."""
+    prelude, made = MOMENTS[moment]
+    publisher.prelude = TELL + prelude
+    running = publisher.begin(served.git(repository.path.name), work.commit, work.patch())
+    running.communicate(timeout=60)
+    assert running.returncode == (0 if made else STOPPED)
+    assert publisher.left_nothing()
+    if made:
+        assert publisher.word(0).outcome == "published"
+    time.sleep(0 if made else 1.0)  # a git that was left behind would push now
+    assert is_made(repository) == made
+
+
+def test_a_signal_is_told_once_and_at_once_where_somebody_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = signal.getsignal(signal.SIGTERM)
+    try:
+        stopping.listen()
+        began = time.monotonic()
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        with pytest.raises(Stopped), stopping.waiting():
+            time.sleep(5)
+        assert time.monotonic() - began < 1
+        os.kill(os.getpid(), signal.SIGTERM)
+        with stopping.waiting():
+            time.sleep(0.05)
+        stopping.listen()
+        os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(0.05)
+        with pytest.raises(Stopped), stopping.waiting():
+            raise AssertionError("it was told before")
+    finally:
+        signal.signal(signal.SIGTERM, kept)
