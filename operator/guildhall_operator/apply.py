@@ -30,6 +30,8 @@ _PATHS: Final = {
     "PersistentVolumeClaim": "/api/v1/namespaces/{}/persistentvolumeclaims",
     "Job": "/apis/batch/v1/namespaces/{}/jobs",
     "Run": f"/apis/{API_VERSION}/namespaces/{{}}/runs",
+    "Guild": f"/apis/{API_VERSION}/namespaces/{{}}/guilds",
+    "RunSchedule": f"/apis/{API_VERSION}/namespaces/{{}}/runschedules",
 }
 logger = logging.getLogger(__name__)
 
@@ -141,23 +143,13 @@ async def _with_its_pod(hands: "Hands", run: RunView, plan: Plan) -> dict[str, A
     return {**(plan.status or {}), "attempts": [*attempts[:-1], {**last, "pod": pod.name, "podUid": pod.uid}]}
 
 
-async def write_status(kube: Kube, run: RunView, status: dict[str, Any]) -> dict[str, Any]:
-    """Server-side apply of the operator's fields; the whole Run as it is then."""
-    body = {
-        "apiVersion": API_VERSION,
-        "kind": "Run",
-        "metadata": {"name": run.name, "namespace": run.namespace, "uid": run.uid},
-        "status": status,
-    }
-    path = f"{collection('Run', run.namespace)}/{run.name}/status"
-    query = {"fieldManager": FIELD_MANAGER, "force": "true"}
-    return await kube.call("PATCH", path, body, params=query, content_type=APPLY)
+async def write_status(kube: Kube, kind: str, meta: Json, status: dict[str, Any]) -> dict[str, Any]:
+    """Server-side apply of the operator's part of a status; the whole object as it is then.
 
-
-async def write_guild_status(kube: Kube, namespace: str, name: str, status: dict[str, Any]) -> dict[str, Any]:
-    """The same for a Guild."""
-    body = {"apiVersion": API_VERSION, "kind": "Guild", "metadata": {"name": name}, "status": status}
-    path = f"/apis/{API_VERSION}/namespaces/{namespace}/guilds/{name}/status"
+    `meta`: namespace, name, and the uid where it must be that very object.
+    """
+    body = {"apiVersion": API_VERSION, "kind": kind, "metadata": meta, "status": status}
+    path = f"{collection(kind, str(meta['namespace']))}/{meta['name']}/status"
     query = {"fieldManager": FIELD_MANAGER, "force": "true"}
     return await kube.call("PATCH", path, body, params=query, content_type=APPLY)
 
@@ -258,7 +250,8 @@ async def apply(hands: Hands, run: RunView, plan: Plan, now: datetime) -> None:
     await create_all(kube, store, plan.create)
     status = await _with_its_pod(hands, run, plan) if plan.create else plan.status
     if status is not None:
-        hands.wrote(await write_status(kube, run, status))
+        meta = {"name": run.name, "namespace": run.namespace, "uid": run.uid}
+        hands.wrote(await write_status(kube, "Run", meta, status))
     for pod in plan.end_pods:
         await end_pod(kube, store, pod)
     for act in plan.deletions:

@@ -89,7 +89,7 @@ async def answers(host: str, port: int) -> str:
             finally:
                 writer.close()
     except (OSError, TimeoutError) as error:
-        return f"{host}:{port}: {error or 'timed out'!s}" if str(error) else f"{host}:{port} timed out"
+        return f"{host}:{port}: {error}" if str(error) else f"{host}:{port} timed out"
     return "" if line else f"{host}:{port} closed without a word"
 
 

@@ -12,8 +12,8 @@ from guildhall_operator.delivery import (
     delivery_of,
     end_delivery,
     last_try,
-    outcome_of,
     publish_job_of,
+    publish_outcome,
     publish_pods,
     told,
 )
@@ -26,7 +26,7 @@ def cancel_delivery(decision: Decision) -> None:
     if delivery is None:
         end_delivery(decision, "False", "Cancelled", "cancelled before anything was pushed")
         return
-    words = [(pod, outcome_of(pod)) for pod in publish_pods(decision)]
+    words = [(pod, publish_outcome(pod)) for pod in publish_pods(decision)]
     pushed = next((word for _, word in words if isinstance(word, PublishMessage) and word.outcome == "published"), None)
     if pushed is not None:
         told(decision, pushed)

@@ -54,12 +54,12 @@ class Isolation(Record):
 
 class StorageConfig(Record):
     class_: Name | None = Field(None, alias="class")
-    journal_size: Quantity = "256Mi"
+    journal_size: Quantity = "1Gi"
 
 
 class ExecutorResources(Record):
     cpu: Quantity = "1"
-    memory: Quantity = "256Mi"
+    memory: Quantity = "512Mi"
 
 
 class FetcherResources(Record):

@@ -22,14 +22,14 @@ from guildhall_operator.delivery import (
     delivery_of,
     end_delivery,
     last_try,
-    outcome_of,
     publish_job_of,
+    publish_outcome,
     publish_pod,
     told,
     undelivered,
 )
 from guildhall_operator.follow import LOST_JOB_SECONDS, end_pod
-from guildhall_operator.isolation import PodLabels, Verdict, evaluate_fetch
+from guildhall_operator.isolation import Verdict
 from guildhall_operator.manifests.publish import (
     base_of,
     planned_publish_labels,
@@ -38,6 +38,7 @@ from guildhall_operator.manifests.publish import (
 )
 from guildhall_operator.outcome import Outcome, executor_message, lost, vanished
 from guildhall_operator.records import JobRecord, PodRecord, mapping
+from guildhall_operator.sources import git_verdict
 from guildhall_operator.stalls import SHOWN_AFTER_SECONDS, stall
 from guildhall_operator.status import seconds_since
 
@@ -111,13 +112,9 @@ def _alone(decision: Decision) -> bool:
     return False
 
 
-def verdict(decision: Decision, number: int, pod: PodRecord | None = None) -> Verdict:
-    """What the namespace's policies let the publish pod do: the one that exists, else the one that would be made."""
-    config = decision.observed.config
-    policy = config.fetcher.network_policy if config.fetcher else ""
-    if pod is not None:
-        return evaluate_fetch(decision.observed.policies, PodLabels(pod.labels, exists=True), policy)
-    return evaluate_fetch(decision.observed.policies, PodLabels(planned_publish_labels(decision.run, number)), policy)
+def publish_verdict(decision: Decision, number: int, pod: PodRecord | None = None) -> Verdict:
+    """What the namespace's policies let the publish pod of that number do."""
+    return git_verdict(decision, planned_publish_labels(decision.run, number), pod)
 
 
 def _make(decision: Decision, spec: RunSpec, delivery: Delivery, number: int) -> bool:
@@ -127,7 +124,7 @@ def _make(decision: Decision, spec: RunSpec, delivery: Delivery, number: int) ->
         what = "nothing says which commit the Run began with" if config.fetcher else "there is no publisher any more"
         undelivered(decision, f"{what}; take the patch from the result")
         return False
-    found = verdict(decision, number)
+    found = publish_verdict(decision, number)
     if config.isolation.require and found.kind != "closed":
         if decision.waited("publish-policy", config.waits.policy_seconds):
             undelivered(decision, f"the publisher's network is not narrowed: {found.message}")
@@ -160,7 +157,7 @@ def _failed(decision: Decision, pod: PodRecord | None, end: Outcome) -> None:
 
 def _opened(decision: Decision, pod: PodRecord | None, number: int) -> bool:
     """A policy that came while the publisher was on."""
-    found = verdict(decision, max(1, number), pod)
+    found = publish_verdict(decision, max(1, number), pod)
     if found.kind != "open" or not decision.observed.config.isolation.require:
         return False
     end_pod(decision, pod)
@@ -209,7 +206,7 @@ def _follow(decision: Decision) -> None:
     job = publish_job_of(decision, number)
     if _opened(decision, pod, number):
         return
-    ended = outcome_of(pod) if pod is not None else None
+    ended = publish_outcome(pod) if pod is not None else None
     if isinstance(ended, PublishMessage):
         told(decision, ended)
     elif _overdue(decision, pod):

@@ -51,7 +51,7 @@ def publish_job_of(decision: Decision, number: int) -> JobRecord | None:
     return decision.observed.jobs.get(names.publish_name(decision.run.name, decision.run.uid, number))
 
 
-def outcome_of(pod: PodRecord) -> Outcome | PublishMessage | None:
+def publish_outcome(pod: PodRecord) -> Outcome | PublishMessage | None:
     """How the delivery ended; None while it goes on."""
     container = pod.container(CONTAINER)
     if container.state != "terminated" and not pod.ended:

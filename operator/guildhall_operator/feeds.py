@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from guildhall_contracts.snapshot import RUN_LABEL
+
 from guildhall_operator.client import Kube
 from guildhall_operator.manifests.owner import API_VERSION
 from guildhall_operator.reflector import Reflector, Sink
@@ -39,7 +41,7 @@ def _nothing(_: Any) -> Any:
 
 
 SELECTORS: Final[dict[str, dict[str, str]]] = {
-    "jobs": {"labelSelector": "guildhall.dev/run"},
+    "jobs": {"labelSelector": RUN_LABEL},
     "events": {"fieldSelector": "type=Warning"},
 }
 

@@ -36,7 +36,7 @@ def _pod(decision: Decision, number: int) -> PodRecord | None:
     return oldest(mine)
 
 
-def outcome_of(pod: PodRecord) -> Outcome | FetchedSource | None:
+def fetch_outcome(pod: PodRecord) -> Outcome | FetchedSource | None:
     """How the fetch ended; None while it goes on."""
     container = pod.container(CONTAINER)
     if container.state != "terminated" and not pod.ended:
@@ -91,18 +91,18 @@ def _fetched(decision: Decision, source: FetchedSource) -> None:
         return
     decision.draft.fields["source"] = source.to_wire()
     if is_made(decision):
-        begin_attempt(decision, spec)
+        begin_run_pod(decision, spec)
     elif decision.run.suspended:
         decision.draft.set("WorkspaceReady", "Unknown", "Preparing", source_text(source.to_wire()))
         decision.draft.set("Running", "False", "NotStarted", "")
         decision.hold("Suspended", "spec.suspend is true; set it to false to start", look_again_seconds=600)
     elif may_go_on(decision, spec):
-        begin_attempt(decision, spec)
+        begin_run_pod(decision, spec)
     elif not decision.draft.finished:
         decision.draft.fields.pop("source")  # it waits, and is still the fetcher's turn in the eyes of the next plan
 
 
-def begin_attempt(decision: Decision, spec: RunSpec) -> None:
+def begin_run_pod(decision: Decision, spec: RunSpec) -> None:
     """The first run pod on a fetched workspace; snapshot, journal and claims were made before the fetch."""
     next_attempt(decision, spec)
     decision.draft.set("WorkspaceReady", "Unknown", "Preparing", source_text(mapping(decision.draft.fields["source"])))
@@ -156,7 +156,7 @@ def fetching(decision: Decision) -> None:
     if pod is None:
         _without_pod(decision, number)
         return
-    ended = outcome_of(pod)
+    ended = fetch_outcome(pod)
     if isinstance(ended, FetchedSource):
         _fetched(decision, ended)
     elif ended is not None:

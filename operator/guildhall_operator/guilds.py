@@ -3,29 +3,20 @@
 from datetime import datetime
 from typing import Any
 
-from guildhall_contracts import limits
-from guildhall_contracts.base import one_line
 from guildhall_contracts.canonical import digest
 from guildhall_contracts.guild import GuildSpec, ResolvedRole, resolved_tools
 
 from guildhall_operator.admit import Refusal, parse_guild
 from guildhall_operator.records import Json, items, mapping, number
-from guildhall_operator.status import stamp
+from guildhall_operator.status import Truth, condition, stamp
 
 
 def _condition(raw: Json, found: GuildSpec | Refusal, now: datetime) -> dict[str, Any]:
-    accepted = isinstance(found, GuildSpec)
     old = next((c for c in items(mapping(raw.get("status")).get("conditions")) if c.get("type") == "Accepted"), {})
-    status = "True" if accepted else "False"
-    moved = old.get("status") != status
-    return {
-        "type": "Accepted",
-        "status": status,
-        "reason": "Accepted" if accepted else "GuildInvalid",
-        "message": "" if isinstance(found, GuildSpec) else one_line(found.message, limits.STATUS_MESSAGE_MAX_CHARS),
-        "observedGeneration": number(mapping(raw.get("metadata")).get("generation")),
-        "lastTransitionTime": stamp(now) if moved else old.get("lastTransitionTime", stamp(now)),
-    }
+    said: tuple[str, Truth, str, str] = ("Accepted", "True", "Accepted", "")
+    if isinstance(found, Refusal):
+        said = ("Accepted", "False", "GuildInvalid", found.message)
+    return condition(old, said, number(mapping(raw.get("metadata")).get("generation")), stamp(now))
 
 
 def guild_status(raw: Json, now: datetime) -> dict[str, Any] | None:

@@ -14,7 +14,7 @@ from guildhall_operator.apply import (
     Hands,
     SnapshotDiffers,
     apply,
-    write_guild_status,
+    write_status,
 )
 from guildhall_operator.client import Kube, KubeError
 from guildhall_operator.echo import Echo
@@ -112,7 +112,8 @@ class Reconciler:
         if status is None:
             return
         try:
-            self.world.store.put_guild(await write_guild_status(self.kube, namespace, name, status))
+            meta = {"name": name, "namespace": namespace}
+            self.world.store.put_guild(await write_status(self.kube, "Guild", meta, status))
         except KubeError as error:
             if error.code != 404:
                 raise
@@ -140,7 +141,8 @@ class Reconciler:
                 status, note = refused(view, runs, plan, str(error), now), ("RunRefused", str(error))
                 plan = replace(plan, cancel=())  # nothing takes the place of what is at work
         if status is not None:
-            self.world.store.put_schedule(await schedule_apply.write_status(self.kube, view, status))
+            meta = {"name": view.name, "namespace": view.namespace, "uid": view.uid}
+            self.world.store.put_schedule(await write_status(self.kube, "RunSchedule", meta, status))
         await schedule_apply.tidy(self.kube, view, plan)
         if note is not None:
             await schedule_apply.post_note(self.kube, view, note, now)

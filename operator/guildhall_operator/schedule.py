@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final, get_args
 
-from guildhall_contracts.base import first_problem, one_line
+from guildhall_contracts.base import first_problem
 from guildhall_contracts.limits import (
     SCHEDULE_ACTIVE_SHOWN_MAX_COUNT,
     SCHEDULE_CHECK_MAX_SECONDS,
@@ -23,7 +23,7 @@ from guildhall_operator.actions import Deletion
 from guildhall_operator.manifests.owner import API_VERSION
 from guildhall_operator.records import Json, items, mapping, number, text
 from guildhall_operator.run_view import RunView
-from guildhall_operator.status import parse_stamp, stamp
+from guildhall_operator.status import Truth, condition, parse_stamp, stamp
 
 SCHEDULE_LABEL: Final = "guildhall.dev/schedule"
 TIME_ANNOTATION: Final = "guildhall.dev/scheduled-at"
@@ -134,16 +134,8 @@ def counted_from(view: ScheduleView, now: datetime) -> datetime:
 
 def _condition(view: ScheduleView, reason: ScheduleReason, message: str, now: datetime) -> dict[str, Any]:
     old = next((c for c in items(view.status.get("conditions")) if c.get("type") == "Accepted"), {})
-    status = "False" if reason in _FALSE else "True"
-    moved = old.get("status") != status
-    return {
-        "type": "Accepted",
-        "status": status,
-        "reason": reason,
-        "message": one_line(message, STATUS_MESSAGE_MAX_CHARS),
-        "observedGeneration": view.generation,
-        "lastTransitionTime": stamp(now) if moved else old.get("lastTransitionTime", stamp(now)),
-    }
+    status: Truth = "False" if reason in _FALSE else "True"
+    return condition(old, ("Accepted", status, reason, message), view.generation, stamp(now))
 
 
 def _as_before(view: ScheduleView) -> tuple[ScheduleReason, str]:

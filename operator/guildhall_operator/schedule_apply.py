@@ -4,8 +4,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from guildhall_operator.apply import FIELD_MANAGER, Said, collection, post
-from guildhall_operator.client import APPLY, MERGE, Kube, KubeError
-from guildhall_operator.manifests.owner import API_VERSION
+from guildhall_operator.client import MERGE, Kube, KubeError
 from guildhall_operator.records import Json, items, mapping
 from guildhall_operator.schedule import SchedulePlan, ScheduleView
 
@@ -36,15 +35,6 @@ async def create_run(kube: Kube, view: ScheduleView, manifest: dict[str, Any]) -
     if not _is_its_own(found, view):
         raise RunRefused(f"Run '{manifest['metadata']['name']}' is there already and is not this schedule's; delete it")
     return found
-
-
-async def write_status(kube: Kube, view: ScheduleView, status: dict[str, Any]) -> dict[str, Any]:
-    """Server-side apply of the whole status; the schedule as it is then."""
-    meta = {"name": view.name, "namespace": view.namespace, "uid": view.uid}
-    body = {"apiVersion": API_VERSION, "kind": "RunSchedule", "metadata": meta, "status": status}
-    path = f"/apis/{API_VERSION}/namespaces/{view.namespace}/runschedules/{view.name}/status"
-    query = {"fieldManager": FIELD_MANAGER, "force": "true"}
-    return await kube.call("PATCH", path, body, params=query, content_type=APPLY)
 
 
 async def tidy(kube: Kube, view: ScheduleView, plan: SchedulePlan) -> None:

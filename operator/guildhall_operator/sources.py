@@ -43,14 +43,17 @@ def workspace_problem(spec: RunSpec, config: Config) -> str:
     return _git_problem(workspace.git, config) if workspace.git is not None else ""
 
 
-def fetch_verdict(decision: Decision, number: int, pod: PodRecord | None = None) -> Verdict:
-    """What the namespace's policies let the fetch pod do: the one that exists, else the one that would be made."""
+def git_verdict(decision: Decision, planned: dict[str, str], pod: PodRecord | None = None) -> Verdict:
+    """What the namespace's policies let a pod with git's egress do: one that exists, or one labelled `planned`."""
     config = decision.observed.config
     policy = config.fetcher.network_policy if config.fetcher else ""
-    if pod is not None:
-        return evaluate_fetch(decision.observed.policies, PodLabels(pod.labels, exists=True), policy)
-    planned = planned_fetch_labels(decision.run, number)
-    return evaluate_fetch(decision.observed.policies, PodLabels(planned), policy)
+    labels = PodLabels(planned) if pod is None else PodLabels(pod.labels, exists=True)
+    return evaluate_fetch(decision.observed.policies, labels, policy)
+
+
+def fetch_verdict(decision: Decision, number: int, pod: PodRecord | None = None) -> Verdict:
+    """The same for the fetch pod of that number."""
+    return git_verdict(decision, planned_fetch_labels(decision.run, number), pod)
 
 
 def left_out(source: FetchedSource) -> str:

@@ -70,6 +70,22 @@ def duration_text(seconds: float) -> str:
     return f"{whole}s"
 
 
+def condition(old: Json, said: tuple[str, Truth, str, str], generation: int, now: str) -> dict[str, Any]:
+    """A condition that follows `old`, which may be empty: its transition time moves only with its status.
+
+    `said`: type, status, reason and message.
+    """
+    kind, status, reason, message = said
+    return {
+        "type": kind,
+        "status": status,
+        "reason": reason,
+        "message": one_line(message, limits.STATUS_MESSAGE_MAX_CHARS),
+        "observedGeneration": generation,
+        "lastTransitionTime": old.get("lastTransitionTime", now) if old.get("status") == status else now,
+    }
+
+
 def _known(item: Json) -> dict[str, Any] | None:
     """A condition as we write them; one of another shape is dropped, not carried on."""
     try:
@@ -92,19 +108,10 @@ class Draft:
     def set(self, kind: ConditionType, status: Truth, reason: Reason, message: str = "") -> None:
         """Sets a condition; its transition time moves only with its status, and an equal one is left alone."""
         bounded = one_line(message, limits.STATUS_MESSAGE_MAX_CHARS)
-        old = self._conditions.get(kind)
-        if old and (old.get("status"), old.get("reason"), old.get("message", "")) == (status, reason, bounded):
+        old = self._conditions.get(kind, {})
+        if (old.get("status"), old.get("reason"), old.get("message", "")) == (status, reason, bounded):
             return
-        moved = not old or old.get("status") != status
-        since = self._now if moved or not old else old.get("lastTransitionTime", self._now)
-        self._conditions[kind] = {
-            "type": kind,
-            "status": status,
-            "reason": reason,
-            "message": bounded,
-            "observedGeneration": self._run.generation,
-            "lastTransitionTime": since,
-        }
+        self._conditions[kind] = condition(old, (kind, status, reason, bounded), self._run.generation, self._now)
 
     def get(self, kind: ConditionType) -> dict[str, Any]:
         return self._conditions.get(kind, {})

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from guildhall_contracts.limits import WARNINGS_KEPT_MAX_COUNT
+from guildhall_contracts.snapshot import RUN_LABEL
 
 from guildhall_operator.missing import SUMMARY
 from guildhall_operator.names import claim_names
@@ -208,7 +209,7 @@ class Store(Runs):
                     "namespace": namespace,
                     "name": job.name,
                     "uid": job.uid,
-                    "labels": {"guildhall.dev/run": job.run},
+                    "labels": {RUN_LABEL: job.run},
                 }
             }
             for job in jobs
