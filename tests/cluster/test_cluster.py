@@ -262,6 +262,7 @@ def test_bounded_volume_is_full_at_its_size(cluster: Cluster, namespace: str) ->
         command("volume", "delete", name)
 
 
+@pytest.mark.alone
 def test_up_repairs_a_killed_kubelet_and_keeps_its_pods(cluster: Cluster, namespace: str) -> None:
     cluster.apply(pod("kept", ["sleep", "600"]), namespace=namespace)
     cluster.ready(namespace, "kept")
@@ -276,6 +277,7 @@ def test_up_repairs_a_killed_kubelet_and_keeps_its_pods(cluster: Cluster, namesp
     assert status["containerStatuses"][0]["restartCount"] == 0
 
 
+@pytest.mark.alone
 def test_up_replaces_a_component_whose_record_was_lost(cluster: Cluster) -> None:
     record = Path(cluster.kubeconfig.parent.parent, "run", "kube-scheduler.json")
     lost = json.loads(record.read_text())["pid"]
