@@ -13,14 +13,14 @@ from starlette.responses import Response
 from starlette.types import ASGIApp
 
 from guildhall_api.auth import Auth
-from guildhall_api.config import Config
-from guildhall_api.console import read_console, serve
+from guildhall_api.config import Config, StartError
+from guildhall_api.console import File, read_console, serve
 from guildhall_api.gateway import GatewayClient
 from guildhall_api.guard import Guard
 from guildhall_api.history import History
 from guildhall_api.keeper import Keeper
 from guildhall_api.kube import KubeError
-from guildhall_api.markup import plain, renderer
+from guildhall_api.markup import Render, plain, renderer
 from guildhall_api.metrics import registry_of
 from guildhall_api.problems import Refused, from_cluster, problem
 from guildhall_api.routes import acts, flow, health, people, runs, session, stream
@@ -35,16 +35,24 @@ POLICY_FILE = "/src/markdown-policy.json"
 def make_services(
     config: Config, source: RunSource, identity: IdentitySource, gateway: GatewayClient, history: History
 ) -> Services:
-    """Everything but the network."""
+    """Everything but the network. Raises StartError."""
     keeper = Keeper(config, source, history, gateway)
     console = read_console(Path(config.console_dir))
-    policy = console.get(POLICY_FILE)
     return Services(
         config=config, source=source, history=history, gateway=gateway, keeper=keeper,
         auth=Auth(config.sign_in, identity), metrics=registry_of(keeper),
-        console=console,
-        render=renderer(policy.data) if policy is not None else plain,
+        console=console, render=_render(console),
     )  # fmt: skip
+
+
+def _render(console: dict[str, File]) -> Render:
+    """How the report shows prose: by the console's policy, else as text. Raises StartError."""
+    policy = console.get(POLICY_FILE)
+    try:
+        return renderer(policy.data) if policy is not None else plain
+    except (KeyError, TypeError, ValueError) as error:
+        message = f"{POLICY_FILE} in consoleDir cannot be used: {error!r}"
+        raise StartError(f"{message}; set consoleDir to the console of this version") from error
 
 
 def make_routes() -> FastAPI:

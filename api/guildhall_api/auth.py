@@ -18,7 +18,7 @@ from typing import Final, Generic, TypeVar
 
 from starlette.requests import Request
 
-from guildhall_api.config import SignInMode
+from guildhall_api.config import SignInMode, StartError
 from guildhall_api.problems import Refused
 from guildhall_api.source import Act, IdentitySource, Person
 
@@ -76,6 +76,7 @@ class Auth:
     """Authentication and authorisation of requests."""
 
     def __init__(self, mode: SignInMode, identity: IdentitySource, clock: Clock = time.time) -> None:
+        """Raises StartError where the proxy's secret is needed and there is none."""
         self._mode = mode
         self._identity = identity
         self._clock = clock
@@ -84,11 +85,7 @@ class Auth:
         self._sessions: Kept[SignedIn] = Kept(mode.session_seconds, _SESSIONS_MAX_COUNT, clock)
         self._good: Kept[bool] = Kept(_GOOD_SECONDS, _CACHE_MAX_COUNT, clock)  # strangers lock none of these out
         self._failures: Kept[int] = Kept(60, _CACHE_MAX_COUNT, clock)
-        self._proxy_secret = Path(mode.secret_file).read_text().strip() if mode.secret_file else ""
-        if mode.mode == "proxy" and not self._proxy_secret:
-            raise ValueError(
-                f"signIn.secretFile {mode.secret_file} is empty: without a secret anyone could name any user"
-            )
+        self._proxy_secret = _proxy_secret(mode)
 
     async def person(self, request: Request) -> Person:
         """Who asks. Raises Refused 401."""
@@ -188,6 +185,20 @@ class Auth:
             if not await self.may(person, act):
                 raise Refused(403, "The cluster does not allow this", f"{_shown(person)} may not {_said(act)}.")
         return person
+
+
+def _proxy_secret(mode: SignInMode) -> str:
+    """What the proxy sends to be believed; "" in another mode. Raises StartError."""
+    if mode.mode != "proxy":
+        return ""
+    wanted = f"write what the proxy sends as {mode.secret_header} into it: without a secret anyone could name any user"
+    try:
+        secret = Path(mode.secret_file or "").read_text().strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise StartError(f"signIn.secretFile {mode.secret_file} cannot be read: {error}; {wanted}") from error
+    if not secret:
+        raise StartError(f"signIn.secretFile {mode.secret_file} is empty; {wanted}")
+    return secret
 
 
 def token_expiry(token: str) -> float | None:

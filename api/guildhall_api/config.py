@@ -5,13 +5,22 @@ from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
 from guildhall_contracts.base import Record
-from pydantic import Field, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 DEFAULT_PATH: Final = "/etc/guildhall/config.json"
+CONFIG_EXIT_CODE: Final = 2  # of a bad configuration file; whatever else keeps the api from starting ends with 1
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 
 Namespace = Annotated[str, Field(min_length=1, max_length=63, pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$")]
 HostName = Annotated[str, Field(min_length=1, max_length=253, pattern=r"^[A-Za-z0-9.\[\]-]+(:[0-9]{1,5}|:\*)?$")]
+
+
+class StartError(Exception):
+    """This process cannot start. The message is one line: what is wrong, which setting, what to do."""
+
+    def __init__(self, message: str, exit_code: int = 1) -> None:
+        super().__init__(" ".join(message.split()))
+        self.exit_code = exit_code
 
 
 class Gateway(Record):
@@ -69,6 +78,15 @@ class Config(Record):
 
 
 def load(path: str | None = None) -> Config:
-    """The configuration file as a Config. Raises OSError or pydantic's ValidationError, which name what is wrong."""
+    """The Config at `path`, `GUILDHALL_CONFIG` or the fixed place. Raises StartError with exit code 2."""
     where = path or os.environ.get("GUILDHALL_CONFIG", DEFAULT_PATH)
-    return Config.model_validate_json(Path(where).read_bytes())
+    try:
+        return Config.model_validate_json(Path(where).read_bytes())
+    except OSError as error:
+        message = f"the configuration {where} cannot be read: {error.strerror}; set GUILDHALL_CONFIG to the file"
+        raise StartError(message, CONFIG_EXIT_CODE) from error
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        field = ".".join(str(step) for step in first["loc"]) or "all of it"
+        message = f"the configuration {where} cannot be used: field '{field}': {first['msg']}"
+        raise StartError(message, CONFIG_EXIT_CODE) from error

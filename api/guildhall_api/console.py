@@ -8,8 +8,10 @@ from typing import Final
 from starlette.requests import Request
 from starlette.responses import Response
 
+from guildhall_api.config import StartError
 from guildhall_api.problems import problem
 
+INDEX: Final = "/index.html"
 FILE_MAX_BYTES: Final = 8 * 1024 * 1024
 FILES_MAX_COUNT: Final = 2_000
 TYPES: Final = {
@@ -34,7 +36,17 @@ class File:
 
 
 def read_console(folder: Path) -> dict[str, File]:
-    """Every file below `folder` by its path in a URL; links that leave it and unknown kinds are left out."""
+    """Every file below `folder` by its path in a URL; links that leave it and unknown kinds are left out.
+
+    Raises StartError for more, or larger, files than a console has, and those that cannot be read.
+    """
+    try:
+        return _read(folder)
+    except OSError as error:
+        raise StartError(f"the console in consoleDir {folder} cannot be read: {error}; let the api read it") from error
+
+
+def _read(folder: Path) -> dict[str, File]:
     root, files = folder.resolve(), dict[str, File]()
     for path in sorted(root.rglob("*")) if root.is_dir() else []:
         media_type = TYPES.get(path.suffix)
@@ -43,11 +55,12 @@ def read_console(folder: Path) -> dict[str, File]:
         if media_type is None or hidden or not path.is_file() or not path.resolve().is_relative_to(root):
             continue
         if path.stat().st_size > FILE_MAX_BYTES or len(files) >= FILES_MAX_COUNT:
-            raise RuntimeError(f"the console's file {path} is too large, or there are too many")
+            message = f"the console's file {path} is too large, or there are too many"
+            raise StartError(f"{message}: set consoleDir to the folder of the console and nothing else")
         data = path.read_bytes()
         files["/" + "/".join(parts)] = File(data, media_type, f'"{hashlib.sha256(data).hexdigest()[:32]}"')
-    if "/index.html" in files:
-        files["/"] = files["/index.html"]
+    if INDEX in files:
+        files["/"] = files[INDEX]
     return files
 
 

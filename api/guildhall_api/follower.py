@@ -12,13 +12,14 @@ from typing import Final
 from guildhall_contracts.events import Unreadable
 from sqlalchemy.exc import SQLAlchemyError
 
+from guildhall_api.backoff import failures_after, pause_after
 from guildhall_api.blobs import Blobs
 from guildhall_api.fold import close
 from guildhall_api.gateway import GatewayClient
 from guildhall_api.history import History
 from guildhall_api.hub import Item, message
 from guildhall_api.intake import LINE_MAX_BYTES, Taken, is_stamped
-from guildhall_api.kube import KubeError
+from guildhall_api.kube import IDLE, KubeError
 from guildhall_api.lines import Line, LineSplitter
 from guildhall_api.live import LiveRun, Target, item_of, seal
 from guildhall_api.report_status import Reporter
@@ -48,20 +49,20 @@ class Follower:
         self._gateway = gateway
         self._drained: set[str] = set()
         self._read_before: set[str] | None = None  # pods that had printed again when the Run's end was asked for
-        self._delay = RETRY_FIRST_SECONDS
+        self._began = time.monotonic()  # when the log was asked for last
+        self._failures = 0  # in a row
         self._stale_since: float | None = None
         self.reporter = Reporter(run, source, time.monotonic)
 
     async def run(self) -> None:
-        """Until the Run is sealed. Only cancellation ends it before."""
-        reporting = asyncio.create_task(self.reporter.run())
-        try:
+        """Until the Run is sealed; reading and reporting end together. Raises ExceptionGroup of what broke either."""
+        async with asyncio.TaskGroup() as group:
+            reporting = group.create_task(self.reporter.run())
             await self._run.reload(self._history)
             while not await self._step():
                 pass
             await self._refresh(0)
             await self._seal()
-        finally:
             reporting.cancel()
 
     async def _step(self) -> bool:
@@ -76,6 +77,7 @@ class Follower:
             await self._wait(RETRY_MAX_SECONDS if run.missing_from is None else 1.0)
             return False
         run.intake.follow(target.uid, target.attempt)
+        self._began = time.monotonic()
         try:
             await self._read(target)
             await self._refresh(0)
@@ -83,7 +85,7 @@ class Follower:
             await self._failed(target, error)
         except SQLAlchemyError:
             log.exception("storing events of Run %s failed; reading again from what is stored", run.uid)
-            await self._backoff()
+            await asyncio.sleep(self._pause())
             await run.reload(self._history)
         return False
 
@@ -106,14 +108,15 @@ class Follower:
             log.warning("the log of pod %s of Run %s is gone", target.pod, self._run.uid)
             self._drained.add(target.uid)
             return
-        log.info(
-            "the log of pod %s of Run %s broke off, again in %.1f s: %s", target.pod, self._run.uid, self._delay, error
-        )
-        await self._backoff()
+        pause = self._pause()
+        log.info("the log of pod %s of Run %s broke off, again in %.1f s: %s", target.pod, self._run.uid, pause, error)
+        await asyncio.sleep(pause)
 
-    async def _backoff(self) -> None:
-        await asyncio.sleep(self._delay)
-        self._delay = min(RETRY_MAX_SECONDS, self._delay * 2)
+    def _pause(self) -> float:
+        """Seconds to wait now that the connection gave nothing more: the longer, the more did so in a row."""
+        lived = time.monotonic() - self._began
+        self._failures = failures_after(self._failures, lived, RETRY_MAX_SECONDS)
+        return pause_after(self._failures, RETRY_FIRST_SECONDS, RETRY_MAX_SECONDS)
 
     async def _wait(self, seconds: float) -> None:
         self._run.changed.clear()
@@ -124,14 +127,20 @@ class Follower:
 
     async def _read(self, target: Target) -> None:
         """One connection to the log, to its end. A pod that had ended before it was opened has been read whole."""
-        run, ended_before = self._run, target.ended
-        before = run.cursor
-        async with self._source.log(run.namespace, target.pod, run.intake.since(), follow=not ended_before) as chunks:
-            await self._take_all(chunks, ended=ended_before)
+        run, ended_before, before = self._run, target.ended, self._run.cursor
+        opened = self._source.log(run.namespace, target.pod, run.intake.since(), follow=not ended_before)
+        try:
+            async with opened as chunks:
+                await self._take_all(chunks, ended=ended_before)
+        except KubeError as error:
+            if error.reason != IDLE:
+                raise
+            self._failures = 0  # a silent log has not failed: listen again at once
+            return
         if ended_before:
             self._drained.add(target.uid)
         elif run.cursor == before:
-            await self._backoff()
+            await asyncio.sleep(self._pause())
 
     async def _take_all(self, chunks: AsyncIterator[bytes], *, ended: bool) -> None:
         splitter = LineSplitter(LINE_MAX_BYTES)
@@ -169,7 +178,7 @@ class Follower:
         if not items:
             return
         await self._history.append(run.key, run.intake, taken, rows)
-        self._delay = RETRY_FIRST_SECONDS
+        self._failures = 0
         run.take_in(taken)
         if repaired and self._stale_since is None:
             self._stale_since = time.monotonic()

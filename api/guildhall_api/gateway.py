@@ -16,7 +16,7 @@ from guildhall_contracts.limits import (
 from guildhall_contracts.model_api import LedgerView
 from pydantic import ValidationError
 
-from guildhall_api.config import Gateway
+from guildhall_api.config import Gateway, StartError
 from guildhall_api.trust import Trust
 
 _TIMEOUT: Final = httpx.Timeout(20, connect=3)
@@ -42,7 +42,12 @@ class HttpGateway:
     """The gateway by HTTPS. Raises GatewayUnavailable; None means it has no such thing."""
 
     def __init__(self, config: Gateway) -> None:
-        verify = Trust(Path(config.ca)) if config.ca else True
+        """Raises StartError without a sound CA file."""
+        try:
+            verify = Trust(Path(config.ca)) if config.ca else True
+        except OSError as error:
+            message = f"gateway.ca {config.ca} cannot be used: {error}; name a file with the CA of the gateway"
+            raise StartError(message) from error
         self._token = Path(config.token)
         few = httpx.Limits(max_connections=CONNECTIONS_PER_PEER_MAX_COUNT // 2)
         self._client = httpx.AsyncClient(

@@ -12,10 +12,12 @@ from typing import Any, Final
 from guildhall_contracts.events import Unreadable
 from sqlalchemy import Row, case, delete, event, func, insert, select, tuple_, update
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import make_url
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
 from guildhall_api import tables
+from guildhall_api.config import StartError
 from guildhall_api.intake import Intake, Taken
 from guildhall_api.records import ListFilter, RunFacts, StoredRun, Wire
 from guildhall_api.summaries import TERMINAL_PHASES
@@ -29,22 +31,32 @@ class History:
     """One database. Methods raise SQLAlchemy's errors; a failed one changed nothing."""
 
     def __init__(self, url: str) -> None:
-        parsed = make_url(url)
-        driver = _DRIVERS.get(parsed.drivername, parsed.drivername)
-        self._sqlite = driver.startswith("sqlite")
-        self.engine: AsyncEngine = create_async_engine(parsed.set(drivername=driver), pool_pre_ping=not self._sqlite)
+        """Raises StartError for a URL that names no database of a kind there is."""
+        self.engine = _engine(url)
+        self._sqlite = self.engine.dialect.name == "sqlite"
         if self._sqlite:
             event.listen(self.engine.sync_engine, "connect", _prepare_sqlite)
 
     async def open(self) -> None:
-        """Create what is missing. Raises RuntimeError for tables of another version."""
+        """Create what is missing. Raises StartError for a database that cannot be used, or has another version."""
+        try:
+            version = await self._create()
+        except SQLAlchemyError as error:
+            words = error.orig if isinstance(error, DBAPIError) else error
+            message = f"the database {_named(self.engine.url)} cannot be used: {words!s}"
+            raise StartError(f"{message}; make it reachable and writable, or set databaseUrl to another") from error
+        if version != tables.SCHEMA_VERSION:
+            message = f"the history database has version {version}, this api needs {tables.SCHEMA_VERSION}"
+            raise StartError(f"{message}: run the api that wrote it, or set databaseUrl to another")
+
+    async def _create(self) -> int:
+        """The tables, where there are none; the version of those there are."""
         async with self.engine.begin() as connection:
             await connection.run_sync(tables.metadata.create_all)
-            found = (await connection.execute(select(versions.c.version))).scalar()
+            found: int | None = (await connection.execute(select(versions.c.version))).scalar()
             if found is None:
                 await connection.execute(insert(versions).values(version=tables.SCHEMA_VERSION))
-            elif found != tables.SCHEMA_VERSION:
-                raise RuntimeError(f"the history database has version {found}, this api needs {tables.SCHEMA_VERSION}")
+            return tables.SCHEMA_VERSION if found is None else found
 
     async def close(self) -> None:
         await self.engine.dispose()
@@ -247,6 +259,32 @@ class History:
     async def ping(self) -> None:
         async with self.engine.connect() as connection:
             await connection.execute(select(func.count()).select_from(versions))
+
+
+def _engine(url: str) -> AsyncEngine:
+    """Raises StartError, without the words of the parser: they may hold a part of a password."""
+    try:
+        parsed = make_url(url)
+        driver = _DRIVERS.get(parsed.drivername, parsed.drivername)
+        engine = create_async_engine(parsed.set(drivername=driver), pool_pre_ping=not driver.startswith("sqlite"))
+    except (SQLAlchemyError, ImportError, ValueError) as error:
+        kinds = "sqlite:////<path> or postgresql://<user>@<host>/<database>"
+        raise StartError(f"databaseUrl names no database this api can use: set it to {kinds}") from error
+
+    @event.listens_for(engine.sync_engine, "do_connect")
+    def _connect(dialect: Any, _record: Any, arguments: Any, named: Any) -> Any:
+        try:
+            return dialect.connect(*arguments, **named)
+        except Exception as error:  # the driver's own, of any kind, while it connects
+            raise OperationalError("connecting", None, error) from error
+
+    return engine
+
+
+def _named(url: URL) -> str:
+    """The database without who signs in and how."""
+    kind = url.get_backend_name()
+    return URL.create(kind, host=url.host, port=url.port, database=url.database).render_as_string()
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:

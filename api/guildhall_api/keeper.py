@@ -2,56 +2,41 @@
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from guildhall_contracts.events import Unreadable, decode_event
 from guildhall_contracts.snapshot import RUN_LABEL
 from pydantic import ValidationError
 from sqlalchemy.exc import SQLAlchemyError
 
 from guildhall_api.booked import Booked
 from guildhall_api.config import Config
-from guildhall_api.fold import close
 from guildhall_api.follower import Follower
 from guildhall_api.gateway import GatewayClient
 from guildhall_api.history import History
 from guildhall_api.hub import message
-from guildhall_api.live import LiveRun, fold_stored, seal
+from guildhall_api.live import LiveRun
 from guildhall_api.records import RunFacts, StoredRun
 from guildhall_api.resources import Resource
+from guildhall_api.retention import Retention
 from guildhall_api.source import Change, RunSource
-from guildhall_api.summaries import (
-    TERMINAL_PHASES,
-    as_deleted,
-    closing_status,
-    facts_of,
-    part,
-    phase_name,
-    summary_deleted,
-)
-from guildhall_api.times import now_stamp, seconds_of
+from guildhall_api.summaries import as_deleted, facts_of, part
+from guildhall_api.times import now_stamp
 
 log = logging.getLogger(__name__)
 
 _RETRY_SECONDS: Final = 5.0
-_EXPIRE_SECONDS: Final = 60.0
 
 
 class Keeper:
     """Every Run of the cluster, by uid, and every Guild."""
 
-    def __init__(
-        self, config: Config, source: RunSource, history: History, gateway: GatewayClient,
-        clock: Callable[[], float] = time.time,
-    ) -> None:  # fmt: skip
+    def __init__(self, config: Config, source: RunSource, history: History, gateway: GatewayClient) -> None:
         self._config = config
         self._source = source
         self._history = history
         self._gateway = gateway
-        self._clock = clock
+        self._retention = Retention(config, history)
         self._followers: dict[str, asyncio.Task[None]] = {}
         self._early_pods: dict[tuple[str, str], dict[str, Resource]] = {}  # by namespace and uid of the Run
         self._awaited: dict[str, asyncio.Event] = {}  # by uid, while someone waits until the Run is known
@@ -87,7 +72,7 @@ class Keeper:
     async def run(self) -> None:
         """For ever: take changes as they come; expire what is over; tell what is booked."""
         beside = [
-            asyncio.create_task(self._expire_forever()),
+            asyncio.create_task(self._retention.run()),
             asyncio.create_task(Booked(self._gateway, self.runs).run()),
         ]
         try:
@@ -176,9 +161,10 @@ class Keeper:
             await self._put(resource, known)
 
     async def _put(self, resource: Resource, known: dict[str, StoredRun]) -> None:
-        part(resource, "metadata", "managedFields") and resource["metadata"].pop("managedFields")
+        if part(resource, "metadata", "managedFields"):
+            resource["metadata"].pop("managedFields")
         uid = str(part(resource, "metadata", "uid"))
-        if self._private_is_over(resource):
+        if self._is_over(uid, resource):
             await self._gone(uid)
             return
         try:
@@ -193,6 +179,11 @@ class Keeper:
         run.resource = resource
         run.changed.set()
         await self._show(run, facts)
+
+    def _is_over(self, uid: str, resource: Resource) -> bool:
+        """Whether it is to be forgotten; one that is read now is read to its end."""
+        run = self.runs.get(uid)
+        return (run is None or run.sealed) and self._retention.is_over(resource)
 
     async def _show(self, run: LiveRun, facts: RunFacts) -> None:
         if facts.summary != run.summary:
@@ -215,7 +206,7 @@ class Keeper:
             kept = await self._history.snapshot_run(stored.key) or {}
             run.run_wire = {"summary": kept.get("summary", "")}
             if stored.private and stored.expires_at is None:  # it was sealed, then this process died
-                await self._history.put_run(replace(facts, expires_at=self._private_end(resource)))
+                await self._history.put_run(replace(facts, expires_at=self._retention.expiry(resource)))
         else:
             self._start(run)
         return run
@@ -238,8 +229,7 @@ class Keeper:
 
     async def _sealed(self, run: LiveRun) -> None:
         self._followers.pop(run.uid, None)
-        private = part(run.resource, "spec", "private") is True
-        expires_at = self._private_end(run.resource) if private else None
+        expires_at = self._retention.expiry(run.resource)
         facts = replace(facts_of(run.resource, run.run_wire), expires_at=expires_at)
         run.summary = facts.summary
         await self._history.put_run(facts)
@@ -257,51 +247,4 @@ class Keeper:
             await self._show(run, facts_of(run.resource, run.run_wire))
             return
         self.runs.pop(uid, None)
-        stored = await self._history.find(uid=uid)
-        if stored is None:
-            return
-        if not stored.sealed:
-            await self._seal_orphan(stored)
-        seconds = self._private_seconds(stored.detail) if stored.private else self._config.retain_seconds
-        expires_at = self._clock() + seconds
-        if stored.expires_at is not None:
-            expires_at = min(expires_at, stored.expires_at)
-        run_wire = await self._history.snapshot_run(stored.key) or {}
-        await self._history.gone(uid, summary_deleted(stored.summary, run_wire), expires_at)
-
-    async def _seal_orphan(self, stored: StoredRun) -> None:
-        """A Run deleted while nobody watched: what is stored is all there will be, and its last event the end."""
-        model = await fold_stored(self._history, stored.key, stored.unreadable)
-        phase = stored.summary.get("phase")
-        status = closing_status({"status": {"phase": phase}}) if phase in TERMINAL_PHASES else "cancelled"
-        close(model, await self._last_stamp(stored.key) or now_stamp(), status)
-        await seal(self._history, stored.key, model)
-
-    async def _last_stamp(self, key: int) -> str | None:
-        for seq, line in await self._history.last_lines(key, 1):
-            event = decode_event(line, seq - 1)
-            return None if isinstance(event, Unreadable) else event.ts
-        return None
-
-    def _private_seconds(self, resource: Resource) -> int:
-        wanted = part(resource, "spec", "retainSeconds")
-        return wanted if isinstance(wanted, int) else self._config.private_retain_seconds
-
-    def _private_end(self, resource: Resource) -> float:
-        """When a private Run that has ended is to be forgotten."""
-        ended_at = seconds_of(part(resource, "status", "completionTime"))
-        return (self._clock() if ended_at is None else ended_at) + self._private_seconds(resource)
-
-    def _private_is_over(self, resource: Resource) -> bool:
-        """Whether it is to be forgotten though the cluster still has it; one that is read now is read to its end."""
-        run = self.runs.get(str(part(resource, "metadata", "uid")))
-        private = part(resource, "spec", "private") is True and phase_name(resource) in TERMINAL_PHASES
-        return private and (run is None or run.sealed) and self._private_end(resource) <= self._clock()
-
-    async def _expire_forever(self) -> None:
-        while True:
-            try:
-                await self._history.expire(self._clock())
-            except SQLAlchemyError:
-                log.exception("expiring old Runs failed")
-            await asyncio.sleep(_EXPIRE_SECONDS)
+        await self._retention.gone(uid)

@@ -19,8 +19,10 @@ from typing import Any, Final
 import httpx
 import yaml
 
+from guildhall_api.config import StartError
 from guildhall_api.kube_words import warning, words
 
+IDLE: Final = "Idle"  # the reason of a KubeError: a stream was silent for too long, which may be all that is to be said
 _ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 _TOKEN_FRESH_SECONDS: Final = 60
 _TIMEOUT: Final = httpx.Timeout(15, connect=5)
@@ -48,20 +50,36 @@ class Access:
 
 
 def in_cluster() -> Access:
-    """Access by the pod's own ServiceAccount. Raises RuntimeError outside a pod."""
+    """Access by the pod's own ServiceAccount. Raises StartError outside a pod."""
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host or not _ACCOUNT.is_dir():
-        raise RuntimeError("this process is in no pod: set KUBECONFIG to a kubeconfig file")
+        raise StartError("this process is in no pod: set KUBECONFIG to a kubeconfig file")
     name = f"[{host}]" if ":" in host else host
-    return Access(
-        f"https://{name}:{port}", ssl.create_default_context(cafile=str(_ACCOUNT / "ca.crt")),
-        token_file=_ACCOUNT / "token",
-    )  # fmt: skip
+    try:
+        tls = ssl.create_default_context(cafile=str(_ACCOUNT / "ca.crt"))
+    except OSError as error:
+        raise StartError(f"the CA of this pod's account, {_ACCOUNT / 'ca.crt'}, cannot be used: {error}") from error
+    return Access(f"https://{name}:{port}", tls, token_file=_ACCOUNT / "token")
 
 
 def from_kubeconfig(path: Path) -> Access:
-    """Access by the current context of a kubeconfig with a token or a client certificate (no exec plugins)."""
-    config = yaml.safe_load(path.read_text())
+    """Access by the current context of a kubeconfig with a token or a client certificate (no exec plugins).
+
+    Raises StartError for a file that cannot be read, or is no such kubeconfig.
+    """
+    wanted = "set KUBECONFIG to a kubeconfig with a token or a client certificate"
+    try:
+        return _access(yaml.safe_load(path.read_text()), path)
+    except OSError as error:
+        raise StartError(f"the kubeconfig {path} cannot be used: {error}; {wanted}") from error
+    except KeyError as error:
+        raise StartError(f"the kubeconfig {path} lacks {error}; {wanted}") from error
+    except (yaml.YAMLError, AttributeError, TypeError, ValueError) as error:
+        raise StartError(f"{path} is no kubeconfig: {error}; {wanted}") from error
+
+
+def _access(config: Any, path: Path) -> Access:
+    """What the kubeconfig says. Raises whatever comes of reading one that is none."""
     context = _named(config, "contexts", config["current-context"])["context"]
     cluster = _named(config, "clusters", context["cluster"])["cluster"]
     user = _named(config, "users", context["user"])["user"]
@@ -80,7 +98,7 @@ def _named(config: Mapping[str, Any], kind: str, name: str) -> Any:
     for entry in config.get(kind) or []:
         if entry.get("name") == name:
             return entry
-    raise RuntimeError(f"the kubeconfig names no {kind} entry '{name}'")
+    raise StartError(f"the kubeconfig names no {kind} entry '{name}': add it, or set KUBECONFIG to another")
 
 
 def _text(entry: Mapping[str, Any], field: str, config: Path) -> str | None:
@@ -91,7 +109,7 @@ def _text(entry: Mapping[str, Any], field: str, config: Path) -> str | None:
 
 
 def find_access() -> Access:
-    """The kubeconfig named by KUBECONFIG, else the pod's account."""
+    """The kubeconfig named by KUBECONFIG, else the pod's account. Raises StartError."""
     path = os.environ.get("KUBECONFIG")
     return from_kubeconfig(Path(path)) if path else in_cluster()
 
@@ -114,7 +132,7 @@ class Kube:
     async def _headers(self, extra: Mapping[str, str] | None = None) -> dict[str, str]:
         path = self._access.token_file
         if path is not None and time.monotonic() - self._token_read > _TOKEN_FRESH_SECONDS:
-            self._token = (await asyncio.to_thread(path.read_text)).strip()
+            self._token = await asyncio.to_thread(_token, path)
             self._token_read = time.monotonic()
         headers = {"Accept": "application/json", **(extra or {})}
         if self._token:
@@ -150,7 +168,7 @@ class Kube:
     async def stream(
         self, path: str, params: Mapping[str, str], *, idle_seconds: float | None
     ) -> AsyncIterator[AsyncIterator[bytes]]:
-        """A GET whose body is read as raw bytes, chunk by chunk. `idle_seconds` without a byte is an error."""
+        """A GET whose body is read as raw bytes, chunk by chunk. `idle_seconds` without a byte: reason `IDLE`."""
         timeout = httpx.Timeout(15, connect=5, read=idle_seconds)
         try:
             async with self._client.stream(
@@ -160,9 +178,17 @@ class Kube:
                     raise _refusal(response.status_code, await response.aread(), f"GET {path}")
                 yield response.aiter_bytes()
         except httpx.ReadTimeout as error:
-            raise KubeError(0, "Idle", f"GET {path}: nothing came for {idle_seconds} s") from error
+            raise KubeError(0, IDLE, f"GET {path}: nothing came for {idle_seconds} s") from error
         except httpx.HTTPError as error:
             raise KubeError(0, "Unreachable", f"GET {path}: {error!r}") from error
+
+
+def _token(path: Path) -> str:
+    """The token in the file. Raises KubeError: nobody gets an answer without it."""
+    try:
+        return path.read_text("ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise KubeError(0, "Unreachable", f"the service account token {path} cannot be read: {error}") from error
 
 
 def _parsed(content: bytes, where: str) -> Any:

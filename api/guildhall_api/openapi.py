@@ -31,9 +31,10 @@ def document() -> Wire:
     }
     for path, method, operation in operations(wire):
         operation["operationId"] = operation["operationId"].split("_api_")[0].removesuffix(f"_{path[1:]}_{method}")
-        operation["responses"].pop("422", None) if "requestBody" not in operation else None
         if "requestBody" in operation:
             operation["responses"]["422"] = _refusal("The body breaks the contract, or admission refused it")
+        else:
+            operation["responses"].pop("422", None)
         if path not in _UNSIGNED:
             operation["security"] = [{"session": []}, {"bearer": []}]
     for name in ("HTTPValidationError", "ValidationError"):

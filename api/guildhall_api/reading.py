@@ -71,7 +71,7 @@ def page_json(lines: Lines, rows: Sequence[Unreadable], last: int, *, end: bool)
 async def model_bytes(history: History, found: FoundRun, *, full: bool) -> bytes:
     """The model's JSON as far as it is stored; a large one without the operations' prose unless `full`."""
     slim_above = None if full else SLIM_ABOVE_COUNT
-    if found.stored.sealed or (found.live is not None and found.live.sealed):
+    if found.sealed:
         kept = await history.snapshot(found.stored.key, slim_above=slim_above)
         if kept is not None:
             return kept

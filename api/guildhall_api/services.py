@@ -1,6 +1,7 @@
 """What the routes work with; one place wires it (`app`)."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from prometheus_client import CollectorRegistry
 from starlette.requests import Request
@@ -16,7 +17,7 @@ from guildhall_api.markup import Render, plain
 from guildhall_api.problems import Refused
 from guildhall_api.records import StoredRun
 from guildhall_api.resources import split_run_id
-from guildhall_api.source import Act, RunSource
+from guildhall_api.source import Act, Person, RunSource
 
 
 @dataclass
@@ -43,6 +44,21 @@ class FoundRun:
     stored: StoredRun
     live: LiveRun | None
 
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The row as people see it now."""
+        return self.live.shown if self.live is not None else self.stored.summary
+
+    @property
+    def sealed(self) -> bool:
+        """Whether all there will ever be of its log is stored."""
+        return self.stored.sealed or (self.live is not None and self.live.sealed)
+
+    @property
+    def last_seq(self) -> int:
+        """The newest event that is stored."""
+        return self.live.intake.last_seq if self.live is not None else self.stored.last_seq
+
 
 def services_of(request: Request) -> Services:
     services: Services = request.app.state.services
@@ -55,6 +71,13 @@ def named(run_id: str) -> tuple[str, str]:
     if found is None:
         raise Refused(404, "No such Run", "A Run's id is <namespace>.<name>.")
     return found
+
+
+async def listable(services: Services, person: Person, resource: str) -> list[str]:
+    """The run namespaces whose `resource` (`runs`, `guilds`) this person may list, in the configuration's order."""
+    listing = {name: Act("list", name, resource) for name in services.config.run_namespaces}
+    may = await services.auth.judged(person, listing.values())
+    return [name for name, act in listing.items() if may[act]]
 
 
 async def find_run(request: Request, run_id: str, uid: str | None, verb: str = "get") -> FoundRun:
@@ -72,6 +95,5 @@ async def find_running(request: Request, run_id: str) -> FoundRun:
     """A Run that has not ended. Raises Refused 404 or 409."""
     found = await find_run(request, run_id, None)
     if found.live is None or found.live.over:
-        phase = found.live.shown.get("phase") if found.live is not None else found.stored.summary.get("phase")
-        raise Refused(409, "The Run has ended", f"{run_id} is {phase or 'over'}.")
+        raise Refused(409, "The Run has ended", f"{run_id} is {found.summary.get('phase') or 'over'}.")
     return found

@@ -209,7 +209,6 @@ def facts_of(resource: Resource, run: Mapping[str, Any] | None = None) -> RunFac
     detail = {
         "spec": part(resource, "spec") or {},
         "conditions": [condition.to_wire() for condition in conditions_of(resource)],
-        "retainSeconds": part(resource, "spec", "retainSeconds"),
     }
     return RunFacts(
         uid=summary.uid, namespace=summary.namespace, name=summary.name, created_at=summary.created_at,

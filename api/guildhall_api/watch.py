@@ -1,7 +1,7 @@
 """RunSource on Kubernetes: list, then watch, per kind and namespace, in raw JSON.
 
-Guards against watches that die in silence: each must answer at least every five minutes, or health turns red; and
-against those that live but lost a change: everything is listed again every ten minutes.
+Guards against watches that die in silence: each must answer at least every five minutes, or health turns red; one that
+ends by a fault of ours ends `changes`. And against those that live but lost a change: all is listed every ten minutes.
 """
 
 import asyncio
@@ -9,28 +9,35 @@ import json
 import logging
 import math
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
-from typing import Final, get_args
+from typing import Any, Final, get_args
 
 from guildhall_contracts.snapshot import RUN_LABEL
 
 from guildhall_api import resources
+from guildhall_api.backoff import failures_after, pause_after
 from guildhall_api.kube import Kube, KubeError
 from guildhall_api.lines import LineSplitter
 from guildhall_api.resources import Resource
 from guildhall_api.source import Change, Kind
+from guildhall_api.summaries import part, text
 
 log = logging.getLogger(__name__)
 
-WATCH_SECONDS: Final = 240
+WATCH_SECONDS: Final = 60  # asked of the server, which may say nothing for all of it: not every kind has bookmarks
+IDLE_MORE_SECONDS: Final = 15.0  # beyond that, when a connection is taken for dead
 STALE_SECONDS: Final = 300
 RELIST_SECONDS: Final = 600.0
 LOG_IDLE_SECONDS: Final = 20
 _OBJECT_MAX_BYTES: Final = 4 * 1024 * 1024
 _PAGE_COUNT: Final = "500"
+_RETRY_FIRST_SECONDS: Final = 0.5
 _RETRY_MAX_SECONDS: Final = 30.0
 _QUEUE_MAX_COUNT: Final = 1_000
+
+Clock = Callable[[], float]
+Queue = asyncio.Queue[Change | RuntimeError]
 
 
 def watch_seconds(left_seconds: float) -> int:
@@ -38,33 +45,77 @@ def watch_seconds(left_seconds: float) -> int:
     return max(1, min(WATCH_SECONDS, math.ceil(left_seconds)))
 
 
+def expired(error: KubeError) -> bool:
+    """Whether a watch cannot go on from where it was though nothing is wrong."""
+    return error.status == 410 or error.reason in {"Expired", "Gone"}
+
+
+def must_list(error: KubeError) -> bool:
+    """Whether only a list can tell what there is now."""
+    return expired(error) or error.reason == "NotJSON"
+
+
+def _page(answer: Any, where: str) -> tuple[list[Resource], str, str]:
+    """Objects, resourceVersion and the token of the next page, if any. Raises KubeError for what is no list.
+
+    No part of it is passed over: what a list lacks counts as deleted.
+    """
+    items, version = part(answer, "items"), part(answer, "metadata", "resourceVersion")
+    items = [] if items is None else items  # as Go may write an empty list
+    sound = isinstance(items, list) and all(isinstance(item, dict) for item in items)
+    if not sound or not isinstance(version, str) or not version:
+        raise KubeError(0, "NotJSON", f"{where} is no list")
+    return items, version, text(part(answer, "metadata", "continue"), 65_536)
+
+
+def _event(line: bytes, where: str) -> tuple[str, Resource]:
+    """The type and the object of one event. Raises KubeError for one that is none, and what an ERROR says."""
+    try:
+        event = json.loads(line)
+    except ValueError as error:
+        raise KubeError(0, "NotJSON", f"{where} sent no event") from error
+    verb, item = part(event, "type"), part(event, "object")
+    if not isinstance(verb, str) or not isinstance(item, dict):
+        raise KubeError(0, "NotJSON", f"{where} sent no event")
+    if verb == "ERROR":
+        code = part(item, "code")
+        said = text(part(item, "reason"), 80), text(part(item, "message"), 1_024)
+        raise KubeError(code if isinstance(code, int) else 0, *said)
+    return verb, item
+
+
 class KubernetesRuns:
     """Runs, Pods and Guilds of the given namespaces."""
 
-    def __init__(self, kube: Kube, namespaces: list[str]) -> None:
+    def __init__(self, kube: Kube, namespaces: list[str], clock: Clock = time.monotonic) -> None:
         self._kube = kube
         self._namespaces = namespaces
+        self._clock = clock
         self._alive: dict[tuple[Kind, str], float] = {}
         self._problems: dict[tuple[Kind, str], str] = {}
-        self._since = time.monotonic()
+        self._since = clock()
 
     async def changes(self) -> AsyncIterator[Change]:
-        queue: asyncio.Queue[Change] = asyncio.Queue(_QUEUE_MAX_COUNT)
+        """For ever. Raises RuntimeError when a watch has ended, which none does by what a server says."""
+        queue: Queue = asyncio.Queue(_QUEUE_MAX_COUNT)
         tasks = [
-            asyncio.create_task(self._watch_forever(kind, namespace, queue))
+            asyncio.create_task(self._watch_or_tell(kind, namespace, queue))
             for kind in get_args(Kind)
             for namespace in self._namespaces
         ]
         try:
             while True:
-                yield await queue.get()
+                found = await queue.get()
+                if isinstance(found, RuntimeError):
+                    raise found
+                yield found
         finally:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
     def healthy(self) -> str | None:
-        now = time.monotonic()
+        now = self._clock()
         for kind in get_args(Kind):
             for namespace in self._namespaces:
                 last = self._alive.get((kind, namespace), self._since)
@@ -73,71 +124,76 @@ class KubernetesRuns:
                     return f"the watch of {kind} in {namespace} is dead for {now - last:.0f} s: {why}"
         return None
 
-    async def _watch_forever(self, kind: Kind, namespace: str, queue: asyncio.Queue[Change]) -> None:
-        delay, version, list_again_at = 1.0, "", 0.0
+    async def _watch_or_tell(self, kind: Kind, namespace: str, queue: Queue) -> None:
+        try:
+            await self._watch_forever(kind, namespace, queue)
+        except Exception as error:
+            log.exception("the watch of %s in %s ended", kind, namespace)
+            await queue.put(RuntimeError(f"the watch of {kind} in {namespace} ended: {error!r}"))
+
+    async def _watch_forever(self, kind: Kind, namespace: str, queue: Queue) -> None:
+        """Never returns; every failure is logged and tried again, the later the more of them follow one another."""
+        failures, version, list_again_at = 0, "", 0.0
         while True:
+            began = self._clock()
             try:
-                if not version or time.monotonic() >= list_again_at:
+                if not version or began >= list_again_at:
                     version, items = await self._list(kind, namespace)
-                    list_again_at = time.monotonic() + RELIST_SECONDS
+                    self._alive[kind, namespace] = self._clock()
+                    list_again_at = self._clock() + RELIST_SECONDS
                     await queue.put(Change(kind, namespace, "synced", tuple(items)))
-                self._alive[kind, namespace] = time.monotonic()
-                seconds = watch_seconds(list_again_at - time.monotonic())
+                seconds = watch_seconds(list_again_at - self._clock())
                 version = await self._watch_once(kind, namespace, version, seconds, queue)
-                delay = 1.0
+                self._alive[kind, namespace] = self._clock()
+                failures = 0
             except KubeError as error:
                 self._problems[kind, namespace] = str(error)
-                if error.status == 410 or error.reason in {"Expired", "Gone", "NotJSON"}:
-                    version = ""
+                version = "" if must_list(error) else version
+                failures = 0 if expired(error) else failures_after(failures, self._clock() - began, _RETRY_MAX_SECONDS)
+                pause = pause_after(failures, _RETRY_FIRST_SECONDS, _RETRY_MAX_SECONDS)
+                if failures:
+                    log.warning("watch of %s in %s failed: %s; again in %.1f s", kind, namespace, error, pause)
                 else:
-                    log.warning("watch of %s in %s failed, again in %.0f s: %s", kind, namespace, delay, error)
-                await asyncio.sleep(delay)
-                delay = min(_RETRY_MAX_SECONDS, delay * 2)
+                    log.info("watch of %s in %s is out of date; listing again", kind, namespace)
+                await asyncio.sleep(pause)
 
     def _path(self, kind: Kind, namespace: str) -> str:
         return resources.core(namespace, kind) if kind == "pods" else resources.custom(namespace, kind)
 
     async def _list(self, kind: Kind, namespace: str) -> tuple[str, list[Resource]]:
+        """The resourceVersion and every object. Raises KubeError."""
         params = {"limit": _PAGE_COUNT} | ({"labelSelector": RUN_LABEL} if kind == "pods" else {})
         items: list[Resource] = []
         while True:
-            page = await self._kube.get(self._path(kind, namespace), params)
-            items += page.get("items") or []
-            more = page["metadata"].get("continue")
+            answer = await self._kube.get(self._path(kind, namespace), params)
+            page, version, more = _page(answer, f"the list of {kind} in {namespace}")
+            items += page
             if not more:
-                return page["metadata"]["resourceVersion"], items
+                return version, items
             params["continue"] = more
 
-    async def _watch_once(
-        self, kind: Kind, namespace: str, version: str, seconds: int, queue: asyncio.Queue[Change]
-    ) -> str:
+    async def _watch_once(self, kind: Kind, namespace: str, version: str, seconds: int, queue: Queue) -> str:
         """Watch until the server closes, after `seconds` at the latest; the resourceVersion to go on from."""
         params = {
             "watch": "true", "allowWatchBookmarks": "true", "resourceVersion": version,
             "timeoutSeconds": str(seconds),
         } | ({"labelSelector": RUN_LABEL} if kind == "pods" else {})  # fmt: skip
         splitter = LineSplitter(_OBJECT_MAX_BYTES)
-        async with self._kube.stream(self._path(kind, namespace), params, idle_seconds=seconds + 30) as chunks:
+        idle_seconds = seconds + IDLE_MORE_SECONDS
+        async with self._kube.stream(self._path(kind, namespace), params, idle_seconds=idle_seconds) as chunks:
             async for chunk in chunks:
-                self._alive[kind, namespace] = time.monotonic()
+                self._alive[kind, namespace] = self._clock()
                 for line in splitter.feed(chunk):
                     if line.cut:
                         raise KubeError(0, "NotJSON", f"an object of {line.size} bytes in the watch of {kind}")
                     version = await self._take(kind, namespace, line.data, queue) or version
         return version
 
-    async def _take(self, kind: Kind, namespace: str, line: bytes, queue: asyncio.Queue[Change]) -> str | None:
-        try:
-            event = json.loads(line)
-            verb, item = event["type"], event["object"]
-        except (ValueError, KeyError, TypeError) as error:
-            raise KubeError(0, "NotJSON", f"the watch of {kind} in {namespace} sent no event") from error
-        if verb == "ERROR":
-            raise KubeError(int(item.get("code", 0)), str(item.get("reason", "")), str(item.get("message", "")))
+    async def _take(self, kind: Kind, namespace: str, line: bytes, queue: Queue) -> str | None:
+        verb, item = _event(line, f"the watch of {kind} in {namespace}")
         if verb != "BOOKMARK":
             await queue.put(Change(kind, namespace, "deleted" if verb == "DELETED" else "set", (item,)))
-        found: str | None = item.get("metadata", {}).get("resourceVersion")
-        return found
+        return text(part(item, "metadata", "resourceVersion"), 64) or None
 
     def log(
         self, namespace: str, pod: str, since: str | None, *, follow: bool

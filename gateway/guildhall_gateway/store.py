@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from sqlalchemy import Connection, Engine, QueuePool, create_engine, event, inspect, text
 from sqlalchemy.engine import URL, make_url
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import OperationalError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 from sqlalchemy.schema import CreateColumn
 
@@ -185,7 +185,16 @@ def _sqlite_engine(url: URL) -> Engine:
 
 
 def _postgres_engine(url: URL) -> AsyncEngine:
-    return create_async_engine(url, pool_size=POOL_COUNT, max_overflow=POOL_COUNT, pool_pre_ping=True)
+    engine = create_async_engine(url, pool_size=POOL_COUNT, max_overflow=POOL_COUNT, pool_pre_ping=True)
+
+    @event.listens_for(engine.sync_engine, "do_connect")
+    def _connect(dialect: Any, _record: Any, arguments: Any, named: Any) -> Any:
+        try:
+            return dialect.connect(*arguments, **named)
+        except Exception as error:  # the driver's own, of any kind, while it connects
+            raise OperationalError("connecting", None, error) from error
+
+    return engine
 
 
 def _migrate(connection: Connection) -> None:

@@ -97,7 +97,10 @@ class Reflector:
         self.synced.set()
         until = self._clock() + RELIST_SECONDS
         while self._clock() < until:
+            began = self._clock()
             version = await self._stream(version)
+            if self._clock() - began < BACKOFF_FIRST_SECONDS:  # a server that ends each watch at once is not hammered
+                await asyncio.sleep(BACKOFF_FIRST_SECONDS)
 
     async def _stream(self, version: str) -> str:
         """Follows one watch; returns where the next goes on. Raises Expired, KubeError."""

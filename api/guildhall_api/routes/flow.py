@@ -48,8 +48,7 @@ async def _flow(request: Request, found: FoundRun, prose: str | None) -> Respons
     services = services_of(request)
     ledger = await _ledger(services, found.stored.uid)
     body = await model_bytes(services.history, found, full=prose == "full")
-    summary = found.live.shown if found.live is not None else found.stored.summary
-    rest: dict[str, Any] = {"summary": summary}
+    rest: dict[str, Any] = {"summary": found.summary}
     if ledger is not None:
         rest["ledger"] = ledger.to_wire()
     return await json_bytes(request, b'{"model":' + body + b"," + json.dumps(rest)[1:].encode("ascii"))
@@ -70,10 +69,6 @@ async def get_watched_flow(
     return await _flow(request, await find_run(request, run, uid), prose)
 
 
-def _sealed(found: FoundRun) -> bool:
-    return found.stored.sealed or (found.live is not None and found.live.sealed)
-
-
 @router.get("/api/runs/{run_id}/events", response_model=EventsPage, responses=refusals(400, 404))
 async def get_events(  # noqa: PLR0913, PLR0917
     request: Request,
@@ -92,11 +87,10 @@ async def get_events(  # noqa: PLR0913, PLR0917
     else:
         lines = await page_lines(history, key, seen.seq, limit)
     last = lines[-1][0] if lines else seen.seq
-    stored_seq = found.live.intake.last_seq if found.live is not None else found.stored.last_seq
-    complete = last >= stored_seq
+    complete = last >= found.last_seq
     rows = [row for _, row in await history.rows(key, seen.rows, _ROWS_MAX_COUNT)]
     kept = [row for row in rows if complete or row.after < last]
-    return await json_bytes(request, page_json(lines, kept, last, end=complete and _sealed(found)))
+    return await json_bytes(request, page_json(lines, kept, last, end=complete and found.sealed))
 
 
 @router.get("/api/runs/{run_id}/operations/{op}", response_model=EventsPage, responses=refusals(404))
@@ -107,7 +101,7 @@ async def get_operation(request: Request, run_id: str, op: str, uid: Uid = None)
     if not lines:
         raise Refused(404, "No such operation", f"No stored event of {run_id} names it.")
     none: list[Unreadable] = []
-    return await json_bytes(request, page_json(lines, none, lines[-1][0], end=_sealed(found)))
+    return await json_bytes(request, page_json(lines, none, lines[-1][0], end=found.sealed))
 
 
 def _blobs(services: Services, found: FoundRun) -> Blobs:
@@ -208,8 +202,7 @@ async def get_report(request: Request, run_id: str, uid: Uid = None) -> Response
     model = json.loads(await model_bytes(services.history, found, full=False))
     sha256 = model["run"].get("patchSHA256")
     patch = (await _patch_text(services, found, sha256))[0] if sha256 is not None else None
-    summary = found.live.shown if found.live is not None else found.stored.summary
-    text = await asyncio.to_thread(report_html, summary, model, patch, services.render)
+    text = await asyncio.to_thread(report_html, found.summary, model, patch, services.render)
     headers = {
         "Content-Security-Policy": REPORT_POLICY,
         "Content-Disposition": f'attachment; filename="{found.stored.name}.html"',

@@ -26,7 +26,7 @@ from guildhall_api.live import LiveRun
 from guildhall_api.problems import Refused
 from guildhall_api.resources import run_id_of
 from guildhall_api.routes.answers import refusals
-from guildhall_api.services import FoundRun, find_run, find_running, named, services_of
+from guildhall_api.services import FoundRun, find_run, find_running, listable, named, services_of
 from guildhall_api.source import Act, Person
 from guildhall_api.summaries import text
 
@@ -70,9 +70,7 @@ async def _seen(request: Request, run: str | None, identity: str | None) -> tupl
     if identity is not None:
         raise Refused(400, "An id is looked for in a Run", "Give `run` as well.")
     person = await services.auth.person(request)
-    listing = {name: Act("list", name, "runs") for name in services.config.run_namespaces}
-    may = await services.auth.judged(person, listing.values())
-    allowed = [name for name, act in listing.items() if may[act]]
+    allowed = await listable(services, person, "runs")
     runs = {uid: live for uid, live in services.keeper.runs.items() if live.namespace in allowed}
     return await _told(services.gateway.awaiting(allowed)) if allowed else AwaitingView(), runs
 

@@ -20,8 +20,8 @@ from guildhall_api.records import ListFilter
 from guildhall_api.resources import Resource
 from guildhall_api.routes.answers import refusals
 from guildhall_api.routes.people import answering, approving
-from guildhall_api.services import FoundRun, Services, find_run, services_of
-from guildhall_api.source import Act, Person
+from guildhall_api.services import FoundRun, find_run, listable, services_of
+from guildhall_api.source import Act
 from guildhall_api.summaries import conditions_of, part, text
 
 router = APIRouter(tags=["runs"])
@@ -29,21 +29,15 @@ router = APIRouter(tags=["runs"])
 May = Literal["cancel", "interrupt", "answer", "approve"]
 
 
-async def _namespaces(services: Services, person: Person, resource: str) -> list[str]:
-    listing = {name: Act("list", name, resource) for name in services.config.run_namespaces}
-    may = await services.auth.judged(person, listing.values())
-    return [name for name, act in listing.items() if may[act]]
-
-
 @router.get("/api/config", responses=refusals(503), response_model_exclude_none=True)
 async def get_config(request: Request) -> ConsoleConfig:
     """Labels, limits, Guilds: everything the console shows besides Runs."""
     services = services_of(request)
     person = await services.auth.person(request)
-    guilds_in = await _namespaces(services, person, "guilds")
+    guilds_in = await listable(services, person, "guilds")
     found = [guild for (namespace, _), guild in sorted(services.keeper.guilds.items()) if namespace in guilds_in]
     return ConsoleConfig(
-        version=VERSION, user=person.user, namespaces=await _namespaces(services, person, "runs"),
+        version=VERSION, user=person.user, namespaces=await listable(services, person, "runs"),
         guilds=[view for guild in found if (view := _guild_view(guild)) is not None], tools=_tools(),
         reasons=dict(REASON_TEXTS), images=services.config.images,
         isolation_required=services.config.isolation_required, sign_in=services.config.sign_in.mode,
@@ -82,7 +76,7 @@ async def list_runs(  # noqa: PLR0913, PLR0917
     """Runs the caller may list, newest first."""
     services = services_of(request)
     person = await services.auth.person(request)
-    allowed = await _namespaces(services, person, "runs")
+    allowed = await listable(services, person, "runs")
     if namespace is not None and namespace not in allowed:
         raise Refused(403, "The cluster does not allow this", f"You may not list runs in namespace {namespace}.")
     wanted = ListFilter(
@@ -106,13 +100,9 @@ def _parsed(cursor: str) -> tuple[str, str]:
 async def get_run(request: Request, run_id: str, uid: Annotated[str | None, Query(max_length=64)] = None) -> RunDetail:
     """One Run: its row, its spec, its conditions, and what the caller may do."""
     found = await find_run(request, run_id, uid)
-    stored = found.stored
-    sealed = stored.sealed or (found.live is not None and found.live.sealed)
-    last_seq = found.live.intake.last_seq if found.live is not None else stored.last_seq
     return RunDetail(
-        summary=RunSummary.model_validate(found.live.shown if found.live is not None else stored.summary),
-        spec=_spec(found), conditions=_conditions(found), last_seq=last_seq, sealed=sealed,
-        may=await _may(request, found),
+        summary=RunSummary.model_validate(found.summary), spec=_spec(found), conditions=_conditions(found),
+        last_seq=found.last_seq, sealed=found.sealed, may=await _may(request, found),
     )  # fmt: skip
 
 

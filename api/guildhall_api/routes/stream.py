@@ -64,8 +64,7 @@ class Stream:
         """The bytes of the stream. Whoever leaves is forgotten."""
         live = self._found.live
         with self._counted(), self._joined() as viewer:
-            summary = live.shown if live is not None else self._found.stored.summary
-            yield message("status", summary).data
+            yield message("status", self._found.summary).data
             async for data in self._stored():
                 yield data
             if viewer is None or live is None or live.sealed:

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from guildhall_api import follower, report_status, watch
+from guildhall_api import follower, keeper, report_status, watch
+from guildhall_api.report_status import Reporter
 from guildhall_contracts import limits
 
 from support.api_run import (
@@ -27,7 +28,6 @@ from support.kube_stub import KubeStub, log_stamp
 @pytest.fixture
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follower, "RETRY_FIRST_SECONDS", 0.01)
-    monkeypatch.setattr(follower, "RETRY_MAX_SECONDS", 0.2)
     monkeypatch.setattr(report_status, "REPORT_SECONDS", 0.05)
     monkeypatch.setattr(report_status, "TAIL_WAIT_SECONDS", 0.3)
 
@@ -365,3 +365,29 @@ async def test_the_end_is_reported_though_the_cluster_stumbles(tmp_path: Path, m
         await until(lambda: _sealed(api))
         assert stub.failing_statuses == 0
         assert [status["archive"] for status in stub.statuses] == [{"storedSeq": 2}]
+
+
+async def test_a_reporter_that_died_takes_its_follower_along_and_both_begin_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Else events would be stored and shown while the executor waits for ever to hear of it."""
+    monkeypatch.setattr(keeper, "_RETRY_SECONDS", 0.05)
+    report, failures = Reporter.report, [ValueError("a status nobody can write")]
+
+    async def dying(self: Reporter) -> bool:
+        if failures:
+            raise failures.pop()
+        return await report(self)
+
+    monkeypatch.setattr(Reporter, "report", dying)
+    async with KubeStub().serving() as stub, api_over(stub, tmp_path) as api:
+        await _started(stub)
+        await stub.write("fix-pod", start_line(), warn_line(2))
+        await until(lambda: _has(api, [1, 2]))
+        await until(lambda: not failures)
+        await stub.write("fix-pod", warn_line(3))
+        await until(lambda: bool(stub.statuses) and stub.statuses[-1]["archive"] == {"storedSeq": 3})
+        assert await api.events() == [1, 2, 3]
+    assert [record.getMessage() for record in caplog.records if record.exc_info] == [
+        f"following Run {UID} broke; again in 0 s"
+    ]

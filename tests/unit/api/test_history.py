@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
+from guildhall_api.config import StartError
 from guildhall_api.history import History, intake_of
 from guildhall_api.hub import Cursor
 from guildhall_api.intake import Intake, Taken
@@ -16,6 +17,7 @@ from guildhall_contracts.events import Unreadable
 from sqlalchemy import text
 from sqlalchemy.exc import SQLAlchemyError
 from support.api_run import UID, start_line, warn_line
+from support.postgres import free_port
 
 
 @pytest.fixture
@@ -197,6 +199,16 @@ async def test_tables_of_another_version_are_refused(tmp_path: Path) -> None:
     await opened.open()
     async with opened.engine.begin() as connection:
         await connection.execute(text("UPDATE versions SET version = 99"))
-    with pytest.raises(RuntimeError, match="version 99"):
+    with pytest.raises(StartError, match="version 99"):
         await opened.open()
     await opened.close()
+
+
+async def test_a_postgresql_that_is_away_is_said_as_any_other_fault() -> None:
+    """Its driver raises errors of its own while it connects; whoever works on knows SQLAlchemy's alone."""
+    history = History(f"postgresql://test@127.0.0.1:{free_port()}/history")
+    try:
+        with pytest.raises(SQLAlchemyError):
+            await history.find(uid="u1")
+    finally:
+        await history.engine.dispose()

@@ -1,14 +1,12 @@
 """What becomes of Runs when lists come late, changes get lost, and Runs are deleted, seen or unseen."""
 
 import asyncio
-from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from guildhall_api import follower, report_status, watch
 from guildhall_api.history import History
-from guildhall_api.watch import WATCH_SECONDS, watch_seconds
 from sqlalchemy import text
 from support.api_run import UID, Api, api_over, finish_line, pod_object, run_object, start_line, until, warn_line
 from support.api_socket import served
@@ -20,12 +18,11 @@ from unit.api.test_stream import watch as watch_stream
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follower, "RETRY_FIRST_SECONDS", 0.01)
-    monkeypatch.setattr(follower, "RETRY_MAX_SECONDS", 0.1)
     monkeypatch.setattr(report_status, "REPORT_SECONDS", 0.05)
     monkeypatch.setattr(report_status, "TAIL_WAIT_SECONDS", 0.1)
 
 
-async def _sealed(api: Api) -> bool:
+async def is_sealed(api: Api) -> bool:
     return bool((await api.http.get("/api/runs/team.fix")).json().get("sealed"))
 
 
@@ -34,7 +31,7 @@ async def _row(api: Api) -> dict[str, Any]:
     return row
 
 
-async def _ended_unread(stub: KubeStub) -> None:
+async def ended_unread(stub: KubeStub) -> None:
     """A Run that ended while no api was there to read its log."""
     await stub.put("runs", run_object(phase="Succeeded"))
     await stub.put("pods", pod_object(state="terminated"))
@@ -50,10 +47,10 @@ def _hold(stub: KubeStub, kind: str, namespace: str, seconds: float) -> None:
 
 async def test_no_log_is_taken_for_read_before_its_pods_are_known(tmp_path: Path) -> None:
     async with KubeStub().serving() as stub:
-        await _ended_unread(stub)
+        await ended_unread(stub)
         _hold(stub, "pods", "team", 1.0)
         async with api_over(stub, tmp_path) as api:
-            await until(lambda: _sealed(api))
+            await until(lambda: is_sealed(api))
             assert await api.events() == [1, 2, 3]
             assert (await api.model())["run"]["status"] == "succeeded"
             assert [each for each in stub.statuses if "resendFrom" in each["archive"]] == []
@@ -62,11 +59,11 @@ async def test_no_log_is_taken_for_read_before_its_pods_are_known(tmp_path: Path
 async def test_the_list_of_one_namespace_says_nothing_about_another(tmp_path: Path) -> None:
     """Pods listed before their Run are kept, whatever is listed elsewhere in between."""
     async with KubeStub().serving() as stub:
-        await _ended_unread(stub)
+        await ended_unread(stub)
         _hold(stub, "pods", "other", 0.3)
         _hold(stub, "runs", "team", 0.8)
         async with api_over(stub, tmp_path, runNamespaces=["team", "other"]) as api:
-            await until(lambda: _sealed(api))
+            await until(lambda: is_sealed(api))
             assert await api.events() == [1, 2, 3]
 
 
@@ -80,11 +77,6 @@ async def test_what_a_watch_lost_is_found_by_the_next_list(tmp_path: Path, monke
         await asyncio.sleep(0.1)
         assert UID in api.services.keeper.runs
         await until(lambda: UID not in api.services.keeper.runs, 5)
-
-
-@pytest.mark.parametrize(("left", "seconds"), [(600.0, WATCH_SECONDS), (119.2, 120), (0.3, 1), (-5.0, 1)])
-def test_no_watch_outlasts_the_next_list(left: float, seconds: int) -> None:
-    assert watch_seconds(left) == seconds
 
 
 async def _deleted_row(api: Api) -> dict[str, Any] | None:
@@ -141,14 +133,14 @@ async def test_a_run_deleted_while_no_api_was_there_is_closed(tmp_path: Path, li
             assert (await _row(api))["phase"] == "Running"
         await stub.delete("runs", "team", "fix")
         if not live:
-            await _execute(tmp_path, "UPDATE runs SET live = false")
+            await execute(tmp_path, "UPDATE runs SET live = false")
         async with api_over(stub, tmp_path) as api:
             row = await _deleted_row(api)
             assert row is not None
             _is_closed(row, await api.model(), "2026-01-05T09:00:00.200Z")
 
 
-async def _execute(folder: Path, statement: str) -> None:
+async def execute(folder: Path, statement: str) -> None:
     history = History(f"sqlite:///{folder}/api.db")
     async with history.engine.begin() as connection:
         await connection.execute(text(statement))
@@ -160,57 +152,9 @@ async def test_a_run_deleted_after_its_log_ended_is_what_the_log_says(tmp_path: 
         await stub.put("runs", run_object())
         await stub.put("pods", pod_object())
         await stub.write("fix-pod", start_line(), finish_line(2))
-        await until(lambda: _sealed(api))
+        await until(lambda: is_sealed(api))
         await stub.delete("runs", "team", "fix")
         await until(lambda: _deleted_row(api))
         row = await _row(api)
         assert (row["phase"], row["reason"]) == ("Succeeded", "Completed")
         assert row["endedAt"] == (await api.model())["run"]["endedAt"]
-
-
-def _private(age: timedelta) -> dict[str, Any]:
-    run = run_object(phase="Succeeded", private=True)
-    run["status"]["completionTime"] = (datetime.now(UTC) - age).isoformat(timespec="seconds")
-    return run
-
-
-async def _expiries(folder: Path) -> list[float | None]:
-    history = History(f"sqlite:///{folder}/api.db")
-    async with history.engine.connect() as connection:
-        found = [row[0] for row in (await connection.execute(text("SELECT expires_at FROM runs"))).all()]
-    await history.close()
-    return found
-
-
-async def _expires(folder: Path) -> bool:
-    return None not in await _expiries(folder)
-
-
-async def test_a_private_run_keeps_its_expiry_though_the_api_died_sealing_it(tmp_path: Path) -> None:
-    async with KubeStub().serving() as stub:
-        await _ended_unread(stub)
-        await stub.put("runs", _private(timedelta(minutes=10)))
-        async with api_over(stub, tmp_path) as api:
-            await until(lambda: _expires(tmp_path))
-        (first,) = await _expiries(tmp_path)
-        await _execute(tmp_path, "UPDATE runs SET expires_at = NULL")
-        async with api_over(stub, tmp_path) as api:
-            await until(lambda: _expires(tmp_path))
-            assert await _expiries(tmp_path) == [first]
-            await stub.delete("runs", "team", "fix")
-            await until(lambda: UID not in api.services.keeper.runs)
-            assert await _expiries(tmp_path) == [first]  # deleting it keeps it no longer
-
-
-async def test_a_private_run_whose_time_is_over_does_not_come_back(tmp_path: Path) -> None:
-    """Its resource and its pod's log may outlive it."""
-    async with KubeStub().serving() as stub:
-        await _ended_unread(stub)
-        await stub.put("runs", _private(timedelta(hours=2)))
-        async with api_over(stub, tmp_path) as api:
-            await asyncio.sleep(0.5)
-            assert await _expiries(tmp_path) == []
-            assert stub.logs["fix-pod"].opened == 0
-            assert (await api.http.get("/api/runs/team.fix")).status_code == 404
-            await stub.put("runs", _private(timedelta(minutes=10)))
-            await until(lambda: _sealed(api))

@@ -34,6 +34,7 @@ def _configured(folder: Path, url: str, port: int) -> dict[str, str]:
         "consoleDir": str(folder),
     }  # fmt: skip
     (folder / "config.json").write_text(json.dumps(config))
+    (folder / "index.html").write_text("<!doctype html>")
     kubeconfig = {
         "current-context": "stub",
         "contexts": [{"name": "stub", "context": {"cluster": "stub", "user": "stub"}}],
