@@ -6,6 +6,8 @@ Guards whoever opens it: everything is escaped, but for prose, which `markup` ha
 from html import escape
 from typing import Any, Final
 
+from guildhall_contracts.base import dollars
+
 from guildhall_api.markup import Render
 
 OPERATIONS_MAX_COUNT: Final = 2_000
@@ -62,13 +64,7 @@ def _facts(summary: Wire, run: Wire) -> str:
 
 
 def _money(micro_usd: int | None) -> str:
-    """As the console rounds: two digits, four for a fraction of a cent below ten cents."""
-    if micro_usd is None:
-        return "–"
-    if 0 < micro_usd < 100:
-        return "<$0.0001"
-    digits = 2 if micro_usd >= 100_000 or micro_usd % 10_000 == 0 else 4
-    return f"${micro_usd / 1_000_000:.{digits}f}"
+    return "–" if micro_usd is None else dollars(micro_usd)
 
 
 def _prose(title: str, text: str, render: Render) -> str:
