@@ -1,4 +1,6 @@
-// What can happen: each action is a pure function (state, payload) -> state or [state, ...effects]. Never undefined.
+// What can happen: each action is (state, payload) -> state or [state, ...effects], never undefined; no I/O, no clock.
+// The state is made anew but for what grows with the run or marks a request on its way, which is changed in place:
+// `run.model` (`run.version` tells of it), `modal.sheet.starts`, `events.loading` and `ops`.
 export * from "./actions/route.js";
 export * from "./actions/session.js";
 export * from "./actions/run.js";

@@ -119,21 +119,22 @@ export const download = (path) => [
 
 const REPLAY_MAX_EVENTS = 100000;
 
-/** Reads all events up to the end, page by page, for replay. Dispatches `then` with {events, complete} or {problem}. */
-export const loadAllEvents = (runId, uid, then) => [
+/** Reads all events up to the end, page by page. Dispatches `then` with {run} and {events, complete} or {problem}. */
+export const loadAllEvents = (run, then) => [
   async (dispatch, props) => {
+    const { runId, uid } = props.run;
     const events = [];
     for (let after = 0; events.length < REPLAY_MAX_EVENTS;) {
-      const answer = await call("GET", runPath(props.runId, "/events", props.uid, { after, limit: 1000 }));
-      if (!answer.ok) return dispatch(props.then, { problem: answer.problem });
+      const answer = await call("GET", runPath(runId, "/events", uid, { after, limit: 1000 }));
+      if (!answer.ok) return dispatch(props.then, { problem: answer.problem, run: props.run });
       const page = listOf(answer.data.events).map((value) => decodeValue(value, after));
       events.push(...page.filter((event) => event.type !== "unreadable"));
       if (page.length === 0 || !(answer.data.last > after)) break;
       after = answer.data.last;
     }
-    dispatch(props.then, { events, complete: events.length < REPLAY_MAX_EVENTS, runId: props.runId });
+    dispatch(props.then, { events, complete: events.length < REPLAY_MAX_EVENTS, run: props.run });
   },
-  { runId, uid, then },
+  { run, then },
 ];
 
 /** The model as it was after event `at`. */

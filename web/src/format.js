@@ -14,12 +14,24 @@ export function count(value) {
   return `${(value / 1e6).toFixed(1).replace(/\.0$/, "")}M`;
 }
 
-/** Micro-USD -> "$0.38"; a fraction of a cent below ten cents "$0.0457"; null -> "–". The gateway rounds alike. */
+/**
+ * Micro-USD -> "$0.38"; a fraction of a cent below ten cents "$0.0457"; null -> "–". One rule with the report's and the
+ * gateway's: tests/golden/dollars.json.
+ */
 export function money(microUsd) {
   if (!known(microUsd)) return UNKNOWN;
   if (microUsd > 0 && microUsd < 100) return "<$0.0001";
-  const dollars = microUsd / 1e6;
-  return `$${dollars.toFixed(microUsd >= 100000 || microUsd % 10000 === 0 ? 2 : 4)}`;
+  return `$${dollars(microUsd, microUsd >= 100000 || microUsd % 10000 === 0 ? 2 : 4)}`;
+}
+
+// Of two texts equally near `toFixed` takes the larger, Python the one that ends even. A double can lie between two only
+// at odd multiples of an eighth, or of 1/32 for four digits.
+function dollars(microUsd, digits) {
+  const unit = 10 ** (6 - digits);
+  const period = unit * 5 ** digits;
+  const tie = Math.abs(microUsd) % period === period / 2;
+  const nearest = tie ? 2 * Math.round(microUsd / unit / 2) * unit : microUsd;
+  return (nearest / 1e6).toFixed(digits);
 }
 
 /** Seconds -> "0.4 s", "12 s", "4 min 05 s", "2 h 03 min". */

@@ -1,6 +1,8 @@
 // Guards the main thread: prose is formatted in a Worker with a deadline; until then, and if that fails, it is text.
 // A view asks with get(text) and is told through onChange when the answer got better.
+import { createTextCache } from "./markdown-cache.js";
 import { POLICY } from "./markdown-policy.js";
+import { createPool } from "./markdown-pool.js";
 
 export const LIMITS = Object.freeze({
   deadlineMs: 500,
@@ -17,148 +19,107 @@ export const LIMITS = Object.freeze({
  * `startWorker()` may throw; `build(html)` gives {nodes, truncated}; timers are injected for tests.
  */
 export function createMarkdownStore({ startWorker, build, onChange, limits = LIMITS, timers = globalThis }) {
-  const cache = new Map();
-  let cachedChars = 0;
-  const queue = [];
-  let nextId = 1;
-  let workers = [];
-  let starts = 0;
-  let announced = false;
+  const cache = createTextCache(limits);
+  const announce = soonOnce(onChange, timers);
+  const pool = createPool({
+    start: (hear) => startFormatter({ startWorker, limits, timers }, hear),
+    isWanted: (text) => cache.peek(text) === PENDING,
+    onAnswer,
+    limits,
+    timers,
+  });
 
   function get(value) {
     const text = typeof value === "string" ? value : "";
     if (text.length > POLICY.limits.proseMaxChars) return TOO_LONG;
     const found = cache.get(text);
-    if (found !== undefined) {
-      cache.delete(text);
-      cache.set(text, found);
-      return found;
-    }
-    const entry = put(text, PENDING);
-    queue.push(text);
-    if (queue.length > limits.queueMaxJobs) remove(queue.shift());
-    timers.setTimeout(pump, 0);
-    return entry;
+    if (found !== undefined) return found;
+    cache.put(text, PENDING);
+    const dropped = pool.ask(text);
+    if (dropped !== undefined) cache.remove(dropped);
+    return PENDING;
   }
 
-  function put(text, entry) {
-    remove(text);
-    cache.set(text, entry);
-    cachedChars += text.length;
-    for (const oldest of cache.keys()) {
-      if (oldest === text) break;
-      if (cache.size <= limits.cacheMaxEntries && cachedChars <= limits.cacheMaxChars) break;
-      remove(oldest);
-    }
-    return entry;
+  function onAnswer(text, answer) {
+    const entry = answer.ok === true ? built(answer.html, build) : fallback(answer.reason);
+    if (cache.peek(text) !== undefined) cache.put(text, entry);
+    announce();
   }
 
-  function remove(text) {
-    if (cache.delete(text)) cachedChars -= text.length;
-  }
-
-  function settle(text, entry) {
-    if (cache.has(text)) put(text, entry);
-    if (announced) return;
-    announced = true;
-    timers.setTimeout(() => {
-      announced = false;
-      onChange();
-    }, 0);
-  }
-
-  // Two workers: one works, one is warm, so that ending a late one costs the next field nothing.
-  function pump() {
-    while (workers.length < 2 && queue.length > 0 && starts < limits.workerStartsMax) {
-      if (!addWorker()) break;
-    }
-    if (workers.length === 0) {
-      while (queue.length > 0) settle(queue.shift(), fallback("the formatter is not available"));
-      return;
-    }
-    if (workers.some((worker) => worker.job !== null)) return;
-    const idle = workers.find((worker) => worker.ready);
-    if (idle === undefined) return;
-    while (queue.length > 0) {
-      const text = queue.shift();
-      if (cache.get(text) !== PENDING) continue;
-      give(idle, text);
-      return;
-    }
-  }
-
-  function addWorker() {
-    starts += 1;
-    const worker = { port: null, ready: false, job: null, timer: null };
-    try {
-      worker.port = startWorker();
-    } catch {
-      return false;
-    }
-    worker.port.onmessage = ({ data }) => onMessage(worker, data);
-    worker.port.onerror = (event) => {
-      event.preventDefault?.();
-      end(worker, "the formatter failed");
-    };
-    worker.timer = timers.setTimeout(() => end(worker, "the formatter did not start"), limits.startMs);
-    workers.push(worker);
-    return true;
-  }
-
-  /** Loads the first worker before any prose has come: while a person signs in, nothing waits for it. */
-  function warm() {
-    if (starts === 0) addWorker();
-  }
-
-  function give(worker, text) {
-    worker.job = { id: nextId, text };
-    nextId += 1;
-    worker.timer = timers.setTimeout(() => end(worker, "took too long to format"), limits.deadlineMs);
-    worker.port.postMessage({ id: worker.job.id, text });
-  }
-
-  function end(worker, reason) {
-    timers.clearTimeout(worker.timer);
-    worker.port.terminate();
-    workers = workers.filter((other) => other !== worker);
-    if (worker.job !== null) settle(worker.job.text, fallback(reason));
-    pump();
-  }
-
-  function onMessage(worker, data) {
-    if (!workers.includes(worker)) return;
-    if (data.ready === true) worker.ready = true;
-    else if (worker.job === null || data.id !== worker.job.id) return;
-    else {
-      const { text } = worker.job;
-      worker.job = null;
-      settle(text, data.ok === true ? built(data.html) : fallback(data.reason));
-    }
-    timers.clearTimeout(worker.timer);
-    pump();
-  }
-
-  function built(html) {
-    try {
-      const { nodes, truncated } = build(html);
-      return Object.freeze({ state: "done", nodes, reason: truncated ? "cut: too much markup" : "" });
-    } catch {
-      return fallback("could not be read");
-    }
-  }
-
-  function close() {
-    for (const worker of workers) {
-      timers.clearTimeout(worker.timer);
-      worker.port.terminate();
-    }
-    workers = [];
-    queue.length = 0;
-  }
-
-  return { get, warm, close, size: () => cache.size };
+  return { get, warm: pool.warm, close: pool.close, size: cache.size };
 }
 
 const PENDING = Object.freeze({ state: "pending", nodes: null, reason: "" });
 const fallback = (reason) => Object.freeze({ state: "fallback", nodes: null, reason: String(reason) });
 const TOO_LONG = fallback("too long to format");
+
+function built(html, build) {
+  try {
+    const { nodes, truncated } = build(html);
+    return Object.freeze({ state: "done", nodes, reason: truncated ? "cut: too much markup" : "" });
+  } catch {
+    return fallback("could not be read");
+  }
+}
+
+/** `act` in a turn of its own, once for however many calls before it. */
+function soonOnce(act, timers) {
+  let due = false;
+  return () => {
+    if (due) return;
+    due = true;
+    timers.setTimeout(() => {
+      due = false;
+      act();
+    }, 0);
+  };
+}
+
+/**
+ * One Worker, ended when it does not start or answer in time. `text` is what it works on, or null. `hear` gets
+ * answered(text, answer), free() when it can take a text, and failed(formatter, reason). Throws what `startWorker` does.
+ */
+function startFormatter({ startWorker, limits, timers }, hear) {
+  const port = startWorker();
+  const formatter = { ready: false, text: null, give, stop };
+  let [id, timer, stopped] = [0, null, false];
+  const within = (ms, reason) => (timer = timers.setTimeout(() => fail(reason), ms));
+  within(limits.startMs, "the formatter did not start");
+
+  port.onmessage = ({ data }) => {
+    const { text } = formatter;
+    if (stopped || (data.ready !== true && (text === null || data.id !== id))) return;
+    if (data.ready === true) formatter.ready = true;
+    else {
+      formatter.text = null;
+      hear.answered(text, data);
+    }
+    timers.clearTimeout(timer);
+    hear.free();
+  };
+  port.onerror = (event) => {
+    event.preventDefault?.();
+    fail("the formatter failed");
+  };
+
+  function give(text) {
+    id += 1;
+    formatter.text = text;
+    within(limits.deadlineMs, "took too long to format");
+    port.postMessage({ id, text });
+  }
+
+  function fail(reason) {
+    if (stopped) return;
+    stop();
+    hear.failed(formatter, reason);
+  }
+
+  function stop() {
+    stopped = true;
+    timers.clearTimeout(timer);
+    port.terminate();
+  }
+
+  return formatter;
+}

@@ -79,6 +79,10 @@ export const noRun = () => ({
   resultSeen: false,
 });
 
+/** The Run a request is about, and whether that is still the one that is watched when the answer comes. */
+export const watchedRun = ({ route: { runId, uid } }) => ({ runId, uid });
+export const isWatched = ({ route }, about) => about?.runId === route.runId && about.uid === route.uid;
+
 /** What is kept of the watched Run, when another is chosen. */
 export const freshRun = () => ({
   run: noRun(),

@@ -184,6 +184,22 @@ test(
   },
 );
 
+test(
+  "streams that a proxy holds open are never called live: the console polls and tries them again",
+  { skip },
+  async () => {
+    stage.server.control.holdStreams = true;
+    const watched = await open();
+    const { page } = watched;
+    await page.waitForSelector(".chip:has-text('Polling')");
+    assert.equal(await page.locator(".chip--live").count(), 0);
+    stage.server.backend.advance(3);
+    await page.waitForFunction(() => document.querySelector(".replay-at").textContent === "37 / 37");
+    assert.equal(stage.server.requests.filter((url) => /^\/api\/.*\/flow/.test(url)).length, 1);
+    await quiet(watched);
+  },
+);
+
 test("one stream per tab, closed when one goes elsewhere", { skip }, async () => {
   const watched = await open();
   const { page } = watched;

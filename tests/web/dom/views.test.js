@@ -9,6 +9,7 @@ const { foldAll } = await import("../../../web/src/fold.js");
 const { createLabels } = await import("../../../web/src/labels.js");
 const { modelToWire } = await import("../../../web/src/model.js");
 const { createBackend } = await import("../../../web/dev/backend.js");
+const { watchedRun } = await import("../../../web/src/state.js");
 const { readApprovals } = await import("../../../web/src/incoming-people.js");
 
 const SCREENS = [
@@ -129,12 +130,14 @@ test("C2: an object, array, number or null in every served field draws as text, 
     state = first(
       actions.DetailAnswered(state, {
         ok: true,
+        tag: watchedRun(state),
         data: { summary, spec: value, conditions: [value], may: [value], lastSeq: value },
       }),
     );
     const changed = first(
       actions.ChangesAnswered(state, {
         ok: true,
+        tag: watchedRun(state),
         data: {
           patch: value,
           files: [value, { path: value, status: value, added: value }],
@@ -244,10 +247,10 @@ test("an expired or closed question cannot be answered, and says what happened",
 });
 
 test("actions never answer undefined, whatever the payload", () => {
-  const skipped = new Set(["ROW_PX", "EVENT_ROW_PX", "PAGE_EVENTS", "rowsOf", "startedMs"]);
+  const skipped = new Set(["ROW_PX", "EVENT_ROW_PX", "PAGE_EVENTS", "rowsOf"]);
   const answers = [
-    { ok: false, status: 500, problem: {}, tag: {} },
-    { ok: true, status: 200, data: {}, tag: {} },
+    { ok: false, status: 500, problem: {}, tag: watchedRun(base()) },
+    { ok: true, status: 200, data: {}, tag: watchedRun(base()) },
     { ok: true, data: null, tag: { id: "o1" } },
   ];
   let tried = 0;

@@ -5,7 +5,7 @@ import { startServer } from "../serve.mjs";
 export async function startConsoleServer(options = {}) {
   const backend = createBackend(options);
   const streams = new Set();
-  const control = { refuseStreams: false, opened: 0 };
+  const control = { refuseStreams: false, holdStreams: false, opened: 0 };
   const server = await startServer({
     route: async (request, response) => {
       if (!request.url.startsWith("/api/")) return false;
@@ -39,6 +39,7 @@ export async function startConsoleServer(options = {}) {
       "X-Accel-Buffering": "no",
     });
     response.write("retry: 200\n\n");
+    if (control.holdStreams) return true;
     const after = request.headers["last-event-id"] ?? url.searchParams.get("after") ?? "0";
     const stop = backend.subscribe(decodeURIComponent(url.pathname.split("/")[3]), after, (type, data, id) =>
       response.write(`event: ${type}\n${id ? `id: ${id}\n` : ""}data: ${JSON.stringify(data)}\n\n`),

@@ -1,5 +1,6 @@
 import { test } from "node:test";
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { askingRun, failedRun, goodRun, longRun, PATCH, UID } from "../../../web/dev/frames.js";
 import { decodeValue } from "../../../web/src/decode.js";
 import { declare, foldAll } from "../../../web/src/fold.js";
@@ -48,6 +49,15 @@ test("unknown numbers are a dash, never zero", () => {
     ["0.4 s", "4 min 05 s", "2 h 03 min", "00:07:12"],
   );
   assert.equal(msOf("2026-01-05T14:02:00Z"), Date.parse("2026-01-05T14:02:00Z"));
+});
+
+test("money is rounded as the gateway and the report round it", () => {
+  const dollars = JSON.parse(readFileSync(new URL("../../golden/dollars.json", import.meta.url), "utf8"));
+  assert.deepEqual(
+    dollars.map(([microUsd]) => [microUsd, money(microUsd)]),
+    dollars,
+  );
+  assert.ok(dollars.length >= 30);
 });
 
 test("labels: an external tool says its connection, and counts as acting outside", () => {

@@ -181,7 +181,8 @@ const sheet = (closed) => ({
   session: { status: "in", user: "jane", error: "", busy: false },
   modal: { kind: "approval", item: { id: "a1" }, closed, busy: true, error: "" },
 });
-const taken = { ok: true, data: { uid: "u1" }, tag: { about: "a1", path: "/api/approvals", body: { decision: "approve" } } };
+const about = { runId: "demo.a", uid: "", about: "a1", path: "/api/approvals", body: { decision: "approve" } };
+const taken = { ok: true, data: { uid: "u1" }, tag: about };
 
 test("a sheet closes when its act was taken, also where the run told of it first", () => {
   const [before] = SheetAnswered(sheet(null), taken);

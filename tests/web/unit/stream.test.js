@@ -2,6 +2,7 @@ import { afterEach, test } from "node:test";
 import assert from "node:assert/strict";
 import { createBackend } from "../../../web/dev/backend.js";
 import { follow, STREAM } from "../../../web/src/stream.js";
+import { BATCH } from "../../../web/src/stream/batch.js";
 
 const realFetch = globalThis.fetch;
 let follower = null;
@@ -32,11 +33,14 @@ function world(options = {}) {
         if (options.refuseStreams) return this.fail();
         this.readyState = 1;
         this.onopen?.({});
+        if (options.holdFromFirst) return;
         this.stop = backend.subscribe(
           "demo.fix-slug",
           new URL(path, "http://x").searchParams.get("after"),
-          (type, data, id) =>
-            this.dispatchEvent(new MessageEvent(type, { data: JSON.stringify(data), lastEventId: id ?? "" })),
+          (type, data, id) => {
+            if (this.held) return;
+            this.dispatchEvent(new MessageEvent(type, { data: JSON.stringify(data), lastEventId: id ?? "" }));
+          },
         );
       }, 1);
     }
@@ -56,7 +60,8 @@ function world(options = {}) {
     ...globalThis,
     EventSource: FakeSource,
     clearTimeout,
-    setTimeout: (act, ms) => setTimeout(act, Math.min(ms, 5)),
+    // A busy machine must not take a stream that is about to open for one that is held.
+    setTimeout: (act, ms) => setTimeout(act, Math.min(ms, ms === STREAM.firstFrameMs ? 50 : 5)),
   };
   const on = {
     flow: (flow) => {
@@ -138,6 +143,56 @@ test("where streams never get through it polls the same cursor", async () => {
   assert.deepEqual([...new Set(seen.events)], seen.events);
 });
 
+test("a stream that opens and passes nothing on is never called live; what happens is polled", async () => {
+  const { backend, seen, sources } = world({ holdFromFirst: true });
+  await until(() => seen.connection.includes("polling"), "polling");
+  assert.equal(sources[0].readyState, 2);
+  backend.advance(4);
+  await until(() => seen.events.includes(14), "polled events");
+  await until(() => seen.opened.length === 3, "the stream tried again, and again");
+  backend.advance(2);
+  await until(() => seen.events.includes(16), "polled events after a try");
+  assert.deepEqual(seen.events, [11, 12, 13, 14, 15, 16]);
+  assert.equal(seen.flow, 1);
+  assert.ok(!seen.connection.includes("live"));
+});
+
+test("a live stream that is held from then on is left for polling once the server is known to be ahead", async (t) => {
+  const { backend, seen, sources } = world();
+  await until(() => seen.connection.includes("live"), "live");
+  sources[0].held = true;
+  const now = Date.now;
+  t.mock.method(Date, "now", () => now() + STREAM.silentMs);
+  const asked = () => seen.requests.filter((path) => path === "/api/runs/demo.fix-slug").length;
+  await until(() => asked() >= 3, "asked how far the server is");
+  assert.equal(seen.connection.at(-1), "live", "silence alone proves nothing");
+  backend.advance(4);
+  await until(() => seen.events.includes(14), "polled events");
+  assert.deepEqual(seen.events, [11, 12, 13, 14]);
+  assert.ok(seen.connection.includes("polling"));
+  assert.equal(seen.flow, 1);
+  await until(() => seen.connection.at(-1) === "live", "the stream, once it gets through again");
+  assert.equal(seen.opened.length, 2);
+});
+
+test("a stream that speaks while the server is asked is not left", async (t) => {
+  const { backend, seen, sources } = world();
+  await until(() => seen.connection.includes("live"), "live");
+  sources[0].held = true;
+  backend.advance(4);
+  let asked = 0;
+  world.refuse = (path) => {
+    asked += path === "/api/runs/demo.fix-slug" ? 1 : 0;
+    if (asked > 0) sources[0].dispatchEvent(new MessageEvent("status", { data: "{}" }));
+    return null;
+  };
+  const now = Date.now;
+  t.mock.method(Date, "now", () => now() + STREAM.silentMs);
+  await until(() => asked > 0, "asked");
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  assert.deepEqual([seen.connection, sources[0].readyState, asked], [["connecting", "live"], 1, 1]);
+});
+
 test("the end of a run closes the stream and shows the last state", async () => {
   const { backend, seen, sources } = world();
   await until(() => seen.connection.includes("live"), "live");
@@ -164,5 +219,5 @@ test("stopping ends everything", async () => {
   await new Promise((resolve) => setTimeout(resolve, 30));
   assert.deepEqual(seen.events, []);
   assert.equal(sources[0].readyState, 2);
-  assert.ok(STREAM.batchMs >= 100, "at most ten updates a second");
+  assert.ok(BATCH.batchMs >= 100, "at most ten updates a second");
 });

@@ -1,8 +1,10 @@
 // Stopping a run: asked for first, shown as fact only when it comes back as an event. Also modals and toasts.
 import { runPath } from "../api.js";
 import { copy, focus, later, request } from "../effects.js";
+import { watchedRun } from "../state.js";
 import { ShowEnd } from "./ending.js";
 import { problemText, refusedOr, toast } from "./problems.js";
+import { forWatched } from "./watched.js";
 
 export const OpenModal = (state, modal) => [
   { ...state, modal: { message: "", busy: false, error: "", ...modal }, stage: { ...state.stage, tooltip: null } },
@@ -20,11 +22,14 @@ export function ConfirmStop(state) {
   if (modal === null || modal.busy) return state;
   return [
     { ...state, modal: { ...modal, busy: true, error: "" } },
-    request("POST", runPath(route.runId, "/cancel", route.uid), ActAnswered, { body: {} }),
+    request("POST", runPath(route.runId, "/cancel", route.uid), ActAnswered, {
+      body: {},
+      tag: watchedRun(state),
+    }),
   ];
 }
 
-export function ActAnswered(state, answer) {
+export const ActAnswered = forWatched((state, answer) => {
   if (state.modal === null) return state;
   if (!answer.ok)
     return refusedOr(state, answer, {
@@ -33,7 +38,7 @@ export function ActAnswered(state, answer) {
     });
   const text = "Stop was asked for. It shows as done when the run has ended.";
   return [{ ...state, modal: null, toast: toast("good", text) }, later(8000, DropToast, text)];
-}
+});
 
 export const DropToast = (state, text) =>
   state.toast?.text === text || text === undefined ? { ...state, toast: null } : state;

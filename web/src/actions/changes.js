@@ -2,7 +2,9 @@
 import { runPath } from "../api.js";
 import { download, later, request } from "../effects.js";
 import { readChanges } from "../incoming.js";
+import { watchedRun } from "../state.js";
 import { refusedOr } from "./problems.js";
+import { forWatched } from "./watched.js";
 
 export function changesEffects(state) {
   const sha = state.run.model.run.patchSHA256 ?? "none";
@@ -13,13 +15,16 @@ export function changesEffects(state) {
 
 export const LoadChanges = (state, sha) => [
   { ...state, changes: { ...state.changes, status: state.changes.view ? "ready" : "loading", sha } },
-  request("GET", runPath(state.route.runId, "/changes", state.route.uid), ChangesAnswered),
+  request("GET", runPath(state.route.runId, "/changes", state.route.uid), ChangesAnswered, {
+    tag: watchedRun(state),
+  }),
 ];
 
-export const ChangesAnswered = (state, answer) =>
+export const ChangesAnswered = forWatched((state, answer) =>
   answer.ok
     ? { ...state, changes: { ...state.changes, status: "ready", view: readChanges(answer.data), problem: null } }
-    : refusedOr(state, answer, { ...state, changes: { ...state.changes, status: "failed", problem: answer.problem } });
+    : refusedOr(state, answer, { ...state, changes: { ...state.changes, status: "failed", problem: answer.problem } }),
+);
 
 /** More of what a tool printed than its event shows: up to 1 MiB of its lines. */
 export const DownloadOutput = (state, op) => [

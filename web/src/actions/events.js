@@ -3,8 +3,9 @@ import { runPath } from "../api.js";
 import { request } from "../effects.js";
 import { placed, seqAt } from "../derive/event-rows.js";
 import { cut, listOf, recordOf } from "../safe.js";
-import { shownModel } from "../state.js";
+import { shownModel, watchedRun } from "../state.js";
 import { problemText, refusedOr, toast } from "./problems.js";
+import { forWatched } from "./watched.js";
 
 export const EVENT_ROW_PX = 28;
 export const PAGE_EVENTS = 100;
@@ -31,19 +32,20 @@ function eventPageEffects(state) {
       after: page * PAGE_EVENTS,
       limit: PAGE_EVENTS,
     });
-    effects.push(request("GET", path, EventPageAnswered, { tag: page }));
+    effects.push(request("GET", path, EventPageAnswered, { tag: { ...watchedRun(state), page } }));
   }
   return effects;
 }
 
-export function EventPageAnswered(state, answer) {
+export const EventPageAnswered = forWatched((state, answer) => {
   const { pages: known, loading } = state.events;
-  loading.delete(answer.tag);
+  const { page } = answer.tag;
+  loading.delete(page);
   if (!answer.ok) return refusedOr(state, answer, { ...state, toast: toast("bad", problemText(answer.problem)) });
   const pages = new Map(known);
-  const limit = (answer.tag + 1) * PAGE_EVENTS;
+  const limit = (page + 1) * PAGE_EVENTS;
   pages.set(
-    answer.tag,
+    page,
     listOf(answer.data.events)
       .map(recordOf)
       .filter((event) => event.seq <= limit),
@@ -54,7 +56,7 @@ export function EventPageAnswered(state, answer) {
   }
   const rows = longer(state.events.rows, listOf(answer.data.unreadable).map(readRow));
   return { ...state, events: { ...state.events, pages, rows, version: state.events.version + 1 } };
-}
+});
 
 const ROWS_MAX_COUNT = 1000;
 

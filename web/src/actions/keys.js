@@ -1,7 +1,6 @@
 // Time, theme and keys.
 import { nextError, waiting } from "../derive/activity.js";
 import { focus, setTheme } from "../effects.js";
-import { msOf } from "../format.js";
 import { table } from "../safe.js";
 import { isOver, may, shownModel } from "../state.js";
 import { CloseModal, OpenModal, TogglePlan } from "./acts.js";
@@ -74,5 +73,3 @@ function escaped(state) {
     return Go({ ...state, stage: { ...state.stage, pinned: null } }, { op: "" });
   return state.toast ? { ...state, toast: null } : state;
 }
-
-export const startedMs = (run) => msOf(run?.startedAt);

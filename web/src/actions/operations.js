@@ -2,8 +2,9 @@
 import { runPath } from "../api.js";
 import { request } from "../effects.js";
 import { listOf, recordOf } from "../safe.js";
-import { shownModel } from "../state.js";
+import { shownModel, watchedRun } from "../state.js";
 import { problemText } from "./problems.js";
+import { forWatched } from "./watched.js";
 
 const OPS_KEPT = 60;
 
@@ -17,11 +18,13 @@ export function opEffects(state, id = state.route.op) {
   ops.set(id, { events: known?.events ?? [], loading: true, lastSeq: known?.lastSeq ?? -1, askedMs: state.nowMs });
   const { runId, uid } = state.route;
   return [
-    request("GET", runPath(runId, `/operations/${id}`, uid), OpAnswered, { tag: { id, lastSeq: operation.lastSeq } }),
+    request("GET", runPath(runId, `/operations/${id}`, uid), OpAnswered, {
+      tag: { ...watchedRun(state), id, lastSeq: operation.lastSeq },
+    }),
   ];
 }
 
-export function OpAnswered(state, answer) {
+export const OpAnswered = forWatched((state, answer) => {
   const ops = new Map(state.ops);
   const { id, lastSeq } = answer.tag;
   ops.delete(id);
@@ -32,4 +35,4 @@ export function OpAnswered(state, answer) {
     ops.delete(oldest);
   }
   return { ...state, ops };
-}
+});

@@ -6,10 +6,11 @@ import { cutRows } from "../derive/rows.js";
 import { focus, later, request, uniqueKey } from "../effects.js";
 import { readApprovals, readQuestions } from "../incoming-people.js";
 import { stringOf } from "../safe.js";
-import { isOver } from "../state.js";
+import { isOver, watchedRun } from "../state.js";
 import { OpenModal } from "./acts.js";
 import { ShowEnd } from "./ending.js";
 import { problemText, refusedOr } from "./problems.js";
+import { forWatched } from "./watched.js";
 
 const ASK_AGAIN_MS = 500;
 const ASK_WHILE_UNCLEAR_MS = 3000;
@@ -181,10 +182,13 @@ export function SendDecision(state, decision) {
 
 const send = (state, path, body) => [
   { ...state, modal: { ...state.modal, busy: true, error: "" } },
-  request("POST", path, SheetAnswered, { body, tag: { about: body.questionId ?? body.approvalId, path, body } }),
+  request("POST", path, SheetAnswered, {
+    body,
+    tag: { ...watchedRun(state), about: body.questionId ?? body.approvalId, path, body },
+  }),
 ];
 
-export function SheetAnswered(state, answer) {
+export const SheetAnswered = forWatched((state, answer) => {
   const { about, path, body = {} } = answer.tag;
   const open = state.modal !== null && state.modal.item?.id === about;
   if (!answer.ok) {
@@ -204,7 +208,7 @@ export function SheetAnswered(state, answer) {
   };
   const [asking, ...effects] = [LoadAsks(next)].flat();
   return [asking, ...effects, focus(".attention button", ".run-acts button"), later(0, ShowEnd)];
-}
+});
 
 // Interrupts
 
@@ -229,17 +233,20 @@ export function SendInterrupt(state) {
   const body = { intent: modal.intent, message: modal.message, key: modal.key ?? "" };
   return [
     { ...state, modal: { ...modal, busy: true, error: "" } },
-    request("POST", runPath(route.runId, "/interrupt", route.uid), InterruptAnswered, { body, tag: modal.intent }),
+    request("POST", runPath(route.runId, "/interrupt", route.uid), InterruptAnswered, {
+      body,
+      tag: { ...watchedRun(state), intent: modal.intent },
+    }),
   ];
 }
 
-export function InterruptAnswered(state, answer) {
+export const InterruptAnswered = forWatched((state, answer) => {
   if (!answer.ok) {
     const modal = state.modal && { ...state.modal, busy: false, error: problemText(answer.problem) };
     return refusedOr(state, answer, { ...state, modal });
   }
-  const act = { uid: stringOf(answer.data?.uid), about: "", words: INTERRUPT_WORDS[answer.tag] };
+  const act = { uid: stringOf(answer.data?.uid), about: "", words: INTERRUPT_WORDS[answer.tag.intent] };
   return [{ ...state, modal: null, sent: [...state.sent, act].slice(-20) }, focus(".run-acts button")];
-}
+});
 
 export const DismissInquiry = (state, op) => ({ ...state, inquiries: state.inquiries.filter((one) => one !== op) });

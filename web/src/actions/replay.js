@@ -1,5 +1,6 @@
 // Replay: the run as it was after any of its events.
 import { loadAllEvents, modelAt } from "../effects.js";
+import { isWatched, watchedRun } from "../state.js";
 import { opEffects } from "./operations.js";
 import { problemText, toast } from "./problems.js";
 
@@ -16,16 +17,16 @@ export function replayed(state, effects) {
   return [
     { ...state, run: { ...state.run, replay: { loading: true } } },
     ...effects,
-    loadAllEvents(state.route.runId, state.route.uid, ReplayLoaded),
+    loadAllEvents(watchedRun(state), ReplayLoaded),
   ];
 }
 
 /** A link with `at=` opens a replay as soon as the run is there. */
 export const StartReplay = (state) => replayed(state, []);
 
-export function ReplayLoaded(state, { events, problem, complete, runId }) {
+export function ReplayLoaded(state, { events, problem, complete, run }) {
+  if (!isWatched(state, run) || state.route.at === null) return state;
   if (problem) return { ...state, run: { ...state.run, replay: null }, toast: toast("bad", problemText(problem)) };
-  if (runId !== state.route.runId || state.route.at === null) return state;
   const model = modelAt(events, state.route.at);
   return { ...state, run: { ...state.run, replay: { events, complete, model } } };
 }

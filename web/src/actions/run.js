@@ -7,6 +7,7 @@ import { readDetail, readLedger, readModel, readSummary } from "../incoming.js";
 import { createLabels } from "../labels.js";
 import { modelFromWire } from "../model.js";
 import { recordOf } from "../safe.js";
+import { watchedRun } from "../state.js";
 import { badgeOf } from "./badge.js";
 import { changesEffects } from "./changes.js";
 import { ending } from "./ending.js";
@@ -17,6 +18,7 @@ import { LoadAsks, peopleHeard } from "./people.js";
 import { StartReplay } from "./replay.js";
 import { refusedOr, sessionOver } from "./problems.js";
 import { followEffects } from "./steps.js";
+import { forWatched } from "./watched.js";
 
 export function FlowArrived(state, data) {
   const flow = recordOf(data);
@@ -38,7 +40,7 @@ export function FlowArrived(state, data) {
   const pages = state.route.view === "events" ? [later(0, LoadEventPages)] : [];
   const replay = state.route.at !== null && state.run.replay === null ? [later(0, StartReplay)] : [];
   return ending(next, [
-    request("GET", runPath(runId, "", uid), DetailAnswered),
+    request("GET", runPath(runId, "", uid), DetailAnswered, { tag: watchedRun(state) }),
     badgeOf(next),
     later(0, LoadAsks),
     ...followEffects(next),
@@ -96,8 +98,9 @@ function withSummary(runs, summary) {
   return { ...runs, items, fresher: new Map(runs.fresher).set(summary.uid, runs.asked) };
 }
 
-export const DetailAnswered = (state, answer) =>
-  answer.ok ? { ...state, run: { ...state.run, detail: readDetail(answer.data) } } : refusedOr(state, answer, state);
+export const DetailAnswered = forWatched((state, answer) =>
+  answer.ok ? { ...state, run: { ...state.run, detail: readDetail(answer.data) } } : refusedOr(state, answer, state),
+);
 
 export function ConnectionChanged(state, connection) {
   const next = { ...state, run: { ...state.run, connection } };

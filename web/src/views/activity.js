@@ -43,9 +43,6 @@ export const FilterBar = (state) =>
 
 export function Activity(state) {
   const { rows, hits } = rowsOf(state);
-  const { top, height, follow, seen } = state.list;
-  const [first, last] = windowOf(top, height, rows.length, ROW_PX);
-  const fresh = follow ? 0 : Math.max(0, shownModel(state).list.length - seen);
   return h("section", { class: "activity", "aria-label": "Steps" }, [
     h("div", { class: "activity-head" }, [
       h("h2", {}, "Steps"),
@@ -56,38 +53,43 @@ export function Activity(state) {
           ? `${hits.toLocaleString("en")} of ${rows.length.toLocaleString("en")} match`
           : `${rows.length.toLocaleString("en")}`,
       ),
-      !follow &&
-        state.route.at === null &&
-        Button(
-          { action: FollowList, icon: "down", label: "Follow", small: true, tone: fresh > 0 ? "primary" : "quiet" },
-          fresh > 0 ? `${fresh.toLocaleString("en")} new` : "Follow",
-        ),
+      !state.list.follow && state.route.at === null && FollowButton(state),
     ]),
-    h(
-      "div",
-      {
-        class: "activity-scroll",
-        onscroll: [ListScrolled, scrolled],
-        tabindex: "0",
-        role: rows.length > 0 ? "listbox" : "region",
-        "aria-label": "Steps of the run",
-        ...(state.route.op ? { "aria-activedescendant": `row-${attr(state.route.op)}` } : {}),
-      },
-      [
-        rows.length === 0 && h("div", { key: "empty" }, NoSteps(state)),
-        h(
-          "div",
-          {
-            class: "activity-space",
-            key: "space",
-            role: "presentation",
-            style: { height: `${rows.length * ROW_PX}px` },
-          },
-          rows.slice(first, last).map((row, index) => Row(state, row, first + index)),
-        ),
-      ],
-    ),
+    Rows(state, rows),
   ]);
+}
+
+function FollowButton(state) {
+  const fresh = Math.max(0, shownModel(state).list.length - state.list.seen);
+  return Button(
+    { action: FollowList, icon: "down", label: "Follow", small: true, tone: fresh > 0 ? "primary" : "quiet" },
+    fresh > 0 ? `${fresh.toLocaleString("en")} new` : "Follow",
+  );
+}
+
+function Rows(state, rows) {
+  const { top, height } = state.list;
+  const [first, last] = windowOf(top, height, rows.length, ROW_PX);
+  const style = { height: `${rows.length * ROW_PX}px` };
+  return h(
+    "div",
+    {
+      class: "activity-scroll",
+      onscroll: [ListScrolled, scrolled],
+      tabindex: "0",
+      role: rows.length > 0 ? "listbox" : "region",
+      "aria-label": "Steps of the run",
+      ...(state.route.op ? { "aria-activedescendant": `row-${attr(state.route.op)}` } : {}),
+    },
+    [
+      rows.length === 0 && h("div", { key: "empty" }, NoSteps(state)),
+      h(
+        "div",
+        { class: "activity-space", key: "space", role: "presentation", style },
+        rows.slice(first, last).map((row, index) => Row(state, row, first + index)),
+      ),
+    ],
+  );
 }
 
 function NoSteps(state) {

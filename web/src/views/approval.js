@@ -47,35 +47,10 @@ const Facts = (state, item, seconds, closed) =>
   ]);
 
 function Arguments({ item, sheet }) {
-  const { text: whole, starts, top, height, exact, hidden, spaces } = sheet;
-  const [first, last] = windowOf(top, height, starts.length, ARGUMENT_ROW_PX);
-  const rows = [];
-  for (let index = first; index < last; index += 1)
-    rows.push(
-      h(
-        "div",
-        { class: "argument-row", key: `row${index}`, style: { top: `${index * ARGUMENT_ROW_PX}px` } },
-        rowText(whole, starts, index),
-      ),
-    );
+  const { starts } = sheet;
+  const space = { class: "argument-space", style: { height: `${starts.length * ARGUMENT_ROW_PX}px` } };
   return h("section", { class: "arguments", key: "arguments", "aria-label": "Complete arguments" }, [
-    h("div", { class: "arguments-head" }, [
-      h("h3", {}, "Complete arguments"),
-      h("span", { class: "hint" }, `${item.bytes.toLocaleString("en")} bytes`),
-      hidden && Chip("bad", "warn", "hidden characters, spelt out"),
-      spaces && Chip("warn", "warn", "long runs of spaces"),
-      h("span", { class: "arguments-acts" }, [
-        Button({ action: [Copy, item.arguments ?? ""], label: "Copy", small: true, tone: "quiet" }),
-        Button({
-          action: [ShowExact, !exact],
-          label: exact ? "Indented" : "Exact",
-          title: exact ? "Show them indented" : "Show the exact text the approval is bound to",
-          small: true,
-          tone: "quiet",
-          disabled: exact && whole.length > 262_144,
-        }),
-      ]),
-    ]),
+    ArgumentsHead(item, sheet),
     h(
       "div",
       {
@@ -86,7 +61,7 @@ function Arguments({ item, sheet }) {
         onscroll: [ArgumentsScrolled, scrolled],
         style: { height: `min(${starts.length * ARGUMENT_ROW_PX + 20}px, 300px, 40vh)` },
       },
-      h("div", { class: "argument-space", style: { height: `${starts.length * ARGUMENT_ROW_PX}px` } }, rows),
+      h("div", space, rowsInSight(sheet)),
     ),
     h("p", { class: "hint arguments-hash" }, [
       "Bound by SHA-256 ",
@@ -94,6 +69,34 @@ function Arguments({ item, sheet }) {
       ": a call with anything else in it needs a new approval.",
     ]),
   ]);
+}
+
+const ArgumentsHead = (item, { text: whole, exact, hidden, spaces }) =>
+  h("div", { class: "arguments-head" }, [
+    h("h3", {}, "Complete arguments"),
+    h("span", { class: "hint" }, `${item.bytes.toLocaleString("en")} bytes`),
+    hidden && Chip("bad", "warn", "hidden characters, spelt out"),
+    spaces && Chip("warn", "warn", "long runs of spaces"),
+    h("span", { class: "arguments-acts" }, [
+      Button({ action: [Copy, item.arguments ?? ""], label: "Copy", small: true, tone: "quiet" }),
+      Button({
+        action: [ShowExact, !exact],
+        label: exact ? "Indented" : "Exact",
+        title: exact ? "Show them indented" : "Show the exact text the approval is bound to",
+        small: true,
+        tone: "quiet",
+        disabled: exact && whole.length > 262_144,
+      }),
+    ]),
+  ]);
+
+function rowsInSight({ text: whole, starts, top, height }) {
+  const [first, last] = windowOf(top, height, starts.length, ARGUMENT_ROW_PX);
+  return Array.from({ length: last - first }, (_, at) => {
+    const index = first + at;
+    const style = { top: `${index * ARGUMENT_ROW_PX}px` };
+    return h("div", { class: "argument-row", key: `row${index}`, style }, rowText(whole, starts, index));
+  });
 }
 
 const checked = (event) => event.target.checked;

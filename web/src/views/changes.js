@@ -23,78 +23,77 @@ export function Changes(state) {
       Empty("No changes", text(view?.message || "The run has not changed the workspace.", 400)),
     );
   return h("div", { class: "changes", tabindex: "0", role: "region", "aria-label": "Changes" }, [
-    Summary(state, files, view),
+    Summary(files, view),
     Lazy({ view: Patch, patch: view?.patch ?? "" }),
   ]);
 }
 
-function Summary(state, files, view) {
-  const sum = (name) => files.reduce((total, file) => total + (Number(file?.[name]) || 0), 0);
-  const risky = files.filter((file) => file?.willRun === true);
-  return h("div", { class: "changes-summary", key: "summary" }, [
-    h("div", { class: "changes-head" }, [
-      h("strong", {}, plural(files.length, "file")),
-      h("span", { class: "added" }, `+${sum("added").toLocaleString("en")}`),
-      h("span", { class: "removed" }, `−${sum("removed").toLocaleString("en")}`),
-      risky.length > 0 &&
-        Chip(
-          "warn",
-          "warn",
-          `${plural(risky.length, "file")} will run`,
-          "Hooks, build or CI files and agent instructions: they run by themselves sooner or later. Read them.",
-        ),
-      view?.patchSHA256 &&
-        h(
-          "code",
-          { class: "sha", title: text(view.patchSHA256, 64) },
-          `sha256 ${attr(view.patchSHA256, 64).slice(0, 12)}…`,
-        ),
-      view?.patch && Button({ action: DownloadPatch, icon: "download", label: "Download patch", small: true }),
-    ]),
+const Summary = (files, view) =>
+  h("div", { class: "changes-summary", key: "summary" }, [
+    SummaryHead(files, view),
     view?.message && h("p", { class: "hint" }, text(view.message, 600)),
     h(
       "ul",
       { class: "file-list" },
-      files
-        .slice(0, 500)
-        .map((file, index) =>
-          h("li", { key: String(index) }, [
-            h(
-              "span",
-              {
-                class: `file-status file-status--${STATUS[file?.status] ? file.status : "modified"}`,
-                title: STATUS[file?.status] ?? "",
-              },
-              LETTER[file?.status] ?? "M",
-            ),
-            h("code", {}, text(file?.path, 1024)),
-            hasHidden(file?.path) && Chip("warn", "warn", "hidden characters"),
-            file?.willRun === true && Chip("warn", "warn", "will run"),
-            file?.generated === true && h("span", { class: "hint" }, "generated"),
-            file?.binary === true
-              ? h("span", { class: "hint" }, "binary")
-              : h("span", { class: "hint" }, [
-                  h("span", { class: "added" }, `+${Number(file?.added) || 0}`),
-                  " ",
-                  h("span", { class: "removed" }, `−${Number(file?.removed) || 0}`),
-                ]),
-          ]),
-        ),
+      files.slice(0, 500).map((file, index) => h("li", { key: String(index) }, FileLine(file))),
     ),
-    listOf(view?.omitted).length > 0 &&
-      h(
-        "p",
-        { class: "hint" },
-        `Left out of the patch: ${listOf(view.omitted)
-          .slice(0, 20)
-          .map((path) => text(path, 200))
-          .join(", ")}`,
+    listOf(view?.omitted).length > 0 && h("p", { class: "hint" }, `Left out of the patch: ${namesOf(view.omitted)}`),
+  ]);
+
+function SummaryHead(files, view) {
+  const sum = (name) => files.reduce((total, file) => total + (Number(file?.[name]) || 0), 0);
+  const risky = files.filter((file) => file?.willRun === true);
+  return h("div", { class: "changes-head" }, [
+    h("strong", {}, plural(files.length, "file")),
+    h("span", { class: "added" }, `+${sum("added").toLocaleString("en")}`),
+    h("span", { class: "removed" }, `−${sum("removed").toLocaleString("en")}`),
+    risky.length > 0 &&
+      Chip(
+        "warn",
+        "warn",
+        `${plural(risky.length, "file")} will run`,
+        "Hooks, build or CI files and agent instructions: they run by themselves sooner or later. Read them.",
       ),
+    view?.patchSHA256 &&
+      h(
+        "code",
+        { class: "sha", title: text(view.patchSHA256, 64) },
+        `sha256 ${attr(view.patchSHA256, 64).slice(0, 12)}…`,
+      ),
+    view?.patch && Button({ action: DownloadPatch, icon: "download", label: "Download patch", small: true }),
   ]);
 }
 
+const FileLine = (file) => [
+  h(
+    "span",
+    {
+      class: `file-status file-status--${STATUS[file?.status] ? file.status : "modified"}`,
+      title: STATUS[file?.status] ?? "",
+    },
+    LETTER[file?.status] ?? "M",
+  ),
+  h("code", {}, text(file?.path, 1024)),
+  hasHidden(file?.path) && Chip("warn", "warn", "hidden characters"),
+  file?.willRun === true && Chip("warn", "warn", "will run"),
+  file?.generated === true && h("span", { class: "hint" }, "generated"),
+  h("span", { class: "hint" }, file?.binary === true ? "binary" : LineCounts(file)),
+];
+
 const STATUS = table({ added: "added", modified: "modified", deleted: "deleted", renamed: "renamed" });
 const LETTER = table({ added: "A", modified: "M", deleted: "D", renamed: "R" });
+
+const LineCounts = (file) => [
+  h("span", { class: "added" }, `+${Number(file?.added) || 0}`),
+  " ",
+  h("span", { class: "removed" }, `−${Number(file?.removed) || 0}`),
+];
+
+const namesOf = (paths) =>
+  listOf(paths)
+    .slice(0, 20)
+    .map((path) => text(path, 200))
+    .join(", ");
 
 /** Diff lines as text nodes; hidden characters are written out. Long patches end with a word about the rest. */
 function Patch({ patch }) {

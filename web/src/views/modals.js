@@ -58,63 +58,62 @@ const leftOf = ({ changedFilesTotal, patchSHA256 }) =>
 
 function ResultModal(state, store) {
   const { run } = state.run.model;
-  const { summary, ledger, model, detail } = state.run;
-  const status = FRAMING[run.status]
-    ? run.status
-    : summary?.phase === "Cancelled"
-      ? "cancelled"
-      : summary?.phase === "Succeeded"
-        ? "succeeded"
-        : "failed";
-  const cost = deriveCostStrip(model, ledger, state.nowMs);
-  const took = runSeconds(summary, run, state.nowMs);
-  const raw = JSON.stringify(
-    {
-      status: run.status,
-      result: run.result,
-      error: run.error ?? null,
-      artifacts: run.artifacts,
-      reason: summary?.reason ?? null,
-      message: summary?.message ?? "",
-    },
-    null,
-    2,
-  );
+  const { summary } = state.run;
+  const status = shownStatus(run, summary);
+  const framing = [FRAMING[status], ...(status === "succeeded" ? [] : [leftOf(run)])];
   const body = [
-    h("div", { class: "result-head", key: "head" }, [
-      Status(status, state.labels.status(status)),
-      h("span", {}, took === null ? "" : duration(took)),
-      h("span", {}, cost.cost),
-      run.changedFilesTotal > 0 && h("span", {}, plural(run.changedFilesTotal, "changed file")),
-      cost.scripted && Chip("info", "spark", "scripted model"),
-      Delivery(summary, state.labels, detail?.conditions),
-    ]),
-    h("p", { class: "framing", key: "framing" }, [FRAMING[status], ...(status === "succeeded" ? [] : [leftOf(run)])]),
-    run.error &&
-      h("section", { class: "section section--error", key: "error" }, [
-        h("h3", {}, "What went wrong"),
-        Prose(store, run.error.message),
-      ]),
+    ResultHead(state, status),
+    h("p", { class: "framing", key: "framing" }, framing),
+    run.error && Wrong("error", "What went wrong", Prose(store, run.error.message)),
     !run.error &&
       status === "failed" &&
       summary?.message &&
-      h("section", { class: "section section--error", key: "why" }, [
-        h("h3", {}, state.labels.reason(summary.reason) || "What went wrong"),
+      Wrong(
+        "why",
+        state.labels.reason(summary.reason) || "What went wrong",
         h("p", {}, text(summary.message, 1000)),
-      ]),
+      ),
     run.result && h("section", { class: "section", key: "result" }, [h("h3", {}, "Summary"), Prose(store, run.result)]),
-    listOf(run.artifacts).length > 0 &&
-      h("section", { class: "section", key: "artifacts" }, [
-        h("h3", {}, "Artifacts"),
-        h(
-          "ul",
-          { class: "file-list" },
-          listOf(run.artifacts).map((path, index) => h("li", { key: String(index) }, h("code", {}, text(path, 400)))),
-        ),
-      ]),
+    listOf(run.artifacts).length > 0 && Artifacts(listOf(run.artifacts)),
   ];
-  const acts = [
-    Button({ action: [Copy, raw], icon: "copy", label: "Copy raw", tone: "quiet" }),
+  return ["Result", body, ResultActs(state)];
+}
+
+const OF_PHASE = table({ Cancelled: "cancelled", Succeeded: "succeeded" });
+
+const shownStatus = (run, summary) => (FRAMING[run.status] ? run.status : (OF_PHASE[summary?.phase] ?? "failed"));
+
+function ResultHead(state, status) {
+  const { summary, ledger, model, detail } = state.run;
+  const { run } = model;
+  const cost = deriveCostStrip(model, ledger, state.nowMs);
+  const took = runSeconds(summary, run, state.nowMs);
+  return h("div", { class: "result-head", key: "head" }, [
+    Status(status, state.labels.status(status)),
+    h("span", {}, took === null ? "" : duration(took)),
+    h("span", {}, cost.cost),
+    run.changedFilesTotal > 0 && h("span", {}, plural(run.changedFilesTotal, "changed file")),
+    cost.scripted && Chip("info", "spark", "scripted model"),
+    Delivery(summary, state.labels, detail?.conditions),
+  ]);
+}
+
+const Wrong = (key, title, words) => h("section", { class: "section section--error", key }, [h("h3", {}, title), words]);
+
+const Artifacts = (paths) =>
+  h("section", { class: "section", key: "artifacts" }, [
+    h("h3", {}, "Artifacts"),
+    h(
+      "ul",
+      { class: "file-list" },
+      paths.map((path, index) => h("li", { key: String(index) }, h("code", {}, text(path, 400)))),
+    ),
+  ]);
+
+function ResultActs(state) {
+  const { run } = state.run.model;
+  return [
+    Button({ action: [Copy, rawOf(run, state.run.summary)], icon: "copy", label: "Copy raw", tone: "quiet" }),
     Button({
       action: [DownloadReport, { id: state.route.runId, uid: state.route.uid }],
       icon: "download",
@@ -124,17 +123,17 @@ function ResultModal(state, store) {
     }),
     run.patchSHA256 && Button({ action: DownloadPatch, icon: "download", label: "Download patch" }),
     run.changedFilesTotal > 0 &&
-      Button({
-        action: (current) => {
-          const [next, ...effects] = Go({ ...current, modal: null }, { view: "changes" });
-          return [next, ...effects];
-        },
-        icon: "result",
-        label: "See the changes",
-        tone: "primary",
-      }),
+      Button({ action: seeChanges, icon: "result", label: "See the changes", tone: "primary" }),
   ];
-  return ["Result", body, acts];
+}
+
+const seeChanges = (state) => Go({ ...state, modal: null }, { view: "changes" });
+
+/** The error's kind and what else stays off the page, for whoever reports it. */
+function rawOf(run, summary) {
+  const { status, result, error = null, artifacts } = run;
+  const said = { reason: summary?.reason ?? null, message: summary?.message ?? "" };
+  return JSON.stringify({ status, result, error, artifacts, ...said }, null, 2);
 }
 
 function StopModal(state) {
