@@ -40,7 +40,7 @@ class Question:
 
     @property
     def path(self) -> str:
-        where = f"/{_NAMESPACED[self.plural]}/namespaces/{self.namespace}/{self.plural}"
+        where = collection(self.plural, self.namespace)
         return f"{where}/{self.name}" if self.name else where
 
 
@@ -59,16 +59,25 @@ def question(words: Sequence[str]) -> Question | None:
     return Question(plural, name, options["-n"], options["-l"])
 
 
+def collection(plural: str, namespace: str) -> str:
+    """The path of a kind in a namespace. Raises KeyError for a kind this does not know."""
+    return f"/{_NAMESPACED[plural]}/namespaces/{namespace}/{plural}"
+
+
+def client(kubeconfig: Path) -> httpx.Client:
+    """The kept connections: of their own for each kubeconfig there was, as a cluster made anew has new keys."""
+    return _client(kubeconfig, kubeconfig.stat().st_mtime)
+
+
 @functools.cache
 def _client(kubeconfig: Path, _changed: float) -> httpx.Client:
-    """A client of its own for each kubeconfig there was: a cluster that is made anew has new keys."""
     config = yaml.safe_load(kubeconfig.read_text())
     cluster, user = config["clusters"][0]["cluster"], config["users"][0]["user"]
     context = ssl.create_default_context(cafile=cluster["certificate-authority"])
     context.load_cert_chain(user["client-certificate"], user["client-key"])
-    client = httpx.Client(base_url=cluster["server"], verify=context, timeout=60, trust_env=False)
-    atexit.register(client.close)
-    return client
+    made = httpx.Client(base_url=cluster["server"], verify=context, timeout=60, trust_env=False)
+    atexit.register(made.close)
+    return made
 
 
 def read(kubeconfig: Path, asked: Question) -> Any:
@@ -76,7 +85,7 @@ def read(kubeconfig: Path, asked: Question) -> Any:
     chosen = {"labelSelector": asked.selector} if asked.selector else {}
     for left in reversed(range(_TRIES)):
         try:
-            answer = _client(kubeconfig, kubeconfig.stat().st_mtime).get(asked.path, params=chosen)
+            answer = client(kubeconfig).get(asked.path, params=chosen)
             break
         except httpx.TransportError:
             if not left:
