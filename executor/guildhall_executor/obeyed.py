@@ -11,6 +11,7 @@ from typing import Final, Self
 from guildhall_executor.willrun import will_run
 
 LINK_ROUNDS_MAX_COUNT: Final = 40
+_BELOW: Final = ("", "/file", "/workflows/file", "/rules", "/Build.scala", "/support/file", "/Menu.cs")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ def _leads_to(path: bytes, target: bytes) -> bytes | None:
 def _stands_for_what_runs(path: bytes) -> bool:
     """Whether a file of that name runs, or one in a folder of that name does: `.github`, `debian`."""
     name = path.decode("utf-8", "backslashreplace")
-    return any(will_run(f"{name}{below}") for below in ("", "/file", "/workflows/file", "/rules"))
+    return any(will_run(f"{name}{below}") for below in _BELOW)
 
 
 def _within(path: bytes, places: frozenset[bytes]) -> bool:

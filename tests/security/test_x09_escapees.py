@@ -1,7 +1,9 @@
 """X9: nothing a command starts outlives its call, however it detaches; other calls keep their own processes."""
 
 import os
+import platform
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -25,6 +27,45 @@ signal = __import__("signal")
 for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
     signal.signal(number, signal.SIG_IGN)
 time.sleep(float(sys.argv[1]))
+"""
+
+LEADERLESS = """
+import ctypes, os, sys, threading, time
+def beat():
+    with open("beat", "ab", 0) as out:
+        while time.monotonic() < until:
+            out.write(b".")
+            time.sleep(0.02)
+until = time.monotonic() + 30
+for _ in range(int(sys.argv[2]) - 1):
+    if os.fork() == 0:
+        break
+threading.Thread(target=beat).start()
+ctypes.CDLL(None).syscall(int(sys.argv[1]), 0)  # the first thread ends, and no other
+"""
+SYS_EXIT = {"x86_64": 60, "aarch64": 93}
+
+TRACED = """
+import ctypes, os, signal, time
+children = []
+for _ in range(40):
+    if (child := os.fork()) == 0:
+        ctypes.CDLL(None).ptrace(0, 0, 0, 0)
+        os.kill(os.getpid(), signal.SIGSTOP)
+        time.sleep(60)
+        os._exit(0)
+    children.append(child)
+for child in children:
+    os.waitpid(child, os.WUNTRACED)
+time.sleep(60)
+"""
+IN_VFORK = """
+import os, time
+for _ in range(40):
+    if os.fork() == 0:  # its child shares its memory and waits for a writer, before it executes anything
+        os.posix_spawn("/bin/true", ["true"], {}, file_actions=[(os.POSIX_SPAWN_OPEN, 0, "fifo", os.O_RDONLY, 0)])
+        os._exit(0)
+time.sleep(60)
 """
 
 
@@ -62,6 +103,96 @@ def test_detached_processes_end_with_the_call(tmp_path: Path, index: int) -> Non
         client.call(frames.CancelRequest, target=keeping)
         assert client.finish(keeping).code == "cancelled"
         assert gone(f"sleep {mark + 100_000}")
+
+
+def leaderless(shop: Workshop, count: int = 1) -> str:
+    """A command that starts `count` processes whose first threads end; the others write to `beat` for half a minute."""
+    (shop.workspace / "leaderless.py").write_text(LEADERLESS)
+    return f"{sys.executable} leaderless.py {SYS_EXIT[platform.machine()]} {count}"
+
+
+def beats_on(shop: Workshop, seconds: float = 0.3) -> bool:
+    before = (shop.workspace / "beat").stat().st_size
+    time.sleep(seconds)
+    return (shop.workspace / "beat").stat().st_size > before
+
+
+def wait_for_beat(shop: Workshop) -> None:
+    until = time.monotonic() + 20
+    while not ((shop.workspace / "beat").exists() and beats_on(shop, 0.1)) and time.monotonic() < until:
+        time.sleep(0.02)
+    assert beats_on(shop), "control: it writes"
+
+
+LOOK = "until [ -s beat ]; do sleep 0.05; done; sleep 0.5; sed 's/.*) //' /proc/$!/stat | cut -c1"
+
+
+@pytest.mark.parametrize("confined", [True, False])
+def test_a_process_whose_first_thread_ended_ends_with_the_call(tmp_path: Path, confined: bool) -> None:
+    """It shows as a zombie while its other threads work."""
+    with (
+        running(tmp_path, *([] if confined else ["--unconfined"]), with_baseline=False) as shop,
+        shop.client() as client,
+    ):
+        answer = client.sh(f"{leaderless(shop)} & {LOOK}; wc -c < beat; sleep 0.3; wc -c < beat")
+        state, first, second = answer.text.split()
+        assert (state, int(second) > int(first)) == (b"Z", True)  # control: a zombie that works
+        assert (answer.last.ended, answer.last.killed_processes) == ("exited", 1)
+        assert not beats_on(shop)
+        began = time.monotonic()
+        answer = client.sh(f"exec {leaderless(shop)}", wall_seconds=2, idle_seconds=2)
+        assert (answer.last.ended, answer.last.killed_processes) == ("wall_timeout", 1)
+        assert time.monotonic() - began < 2 + limits.COMMAND_KILL_GRACE_SECONDS + 1
+        assert not beats_on(shop)
+
+
+def test_such_processes_count_against_the_process_limit(tmp_path: Path) -> None:
+    with running(tmp_path, with_baseline=False) as shop, shop.client() as client:
+        many = limits.COMMAND_PROCESSES_MAX_COUNT + 50
+        answer = client.sh(f"{leaderless(shop, many)} & wait; sleep 20", 90, wall_seconds=60)
+        assert answer.last.ended == "process_limit"
+        assert not beats_on(shop)
+        few = client.sh(f"{leaderless(shop, 20)} & {LOOK}")
+        assert (few.last.ended, few.last.killed_processes) == ("exited", 20)  # control
+        assert not beats_on(shop)
+
+
+def test_such_a_process_writes_nothing_while_the_last_changes_are_read(tmp_path: Path) -> None:
+    with running(tmp_path) as shop, shop.client() as client:
+        assert client.sh(f"setsid {leaderless(shop)} & sleep 60", background=True).last.ended == "started"
+        wait_for_beat(shop)
+        assert {job.state for job in jobs(client, stop=True).jobs} == {"stopped"}
+        patch = client.call(frames.DiffRequest)
+        assert not patch.code
+        assert b"+" + (shop.workspace / "beat").read_bytes() + b"\n" in patch.chunks
+        assert not beats_on(shop)
+
+
+def test_such_a_process_is_ended_when_its_keeper_is_killed(tmp_path: Path) -> None:
+    with running(tmp_path, with_baseline=False) as shop, shop.client() as client:
+        number = client.start(frames.ExecRequest, command=f"exec {leaderless(shop)}")
+        wait_for_beat(shop)
+        os.kill(keeper_of(shop), signal.SIGKILL)
+        assert client.finish(number).last.signal == "SIGKILL"
+        time.sleep(0.2)
+        assert not beats_on(shop)
+
+
+@pytest.mark.parametrize(
+    ("program", "state"), [(TRACED, "t"), (IN_VFORK, "D"), (LEADERLESS, "Z")], ids=["traced", "in vfork", "leaderless"]
+)
+def test_a_crowd_that_cannot_be_stopped_is_killed_at_once(tmp_path: Path, program: str, state: str) -> None:
+    """More than 32 processes are stopped before they are killed; these do not show that they were, or cannot be."""
+    with running(tmp_path, with_baseline=False) as shop, shop.client() as client:
+        (shop.workspace / "crowd.py").write_text(program)
+        os.mkfifo(shop.workspace / "fifo")
+        crowd = f"{sys.executable} crowd.py {SYS_EXIT[platform.machine()]} 40"
+        answer = client.sh(f"{crowd} & sleep 2; echo $$; ps -s $$ -o state= | grep -c {state}; date +%s.%N", 90)
+        session, count, ended = answer.text.split()
+        assert int(count) >= 40, "control"
+        assert time.time() - float(ended) < 3
+        assert answer.last.killed_processes >= 40
+        assert not subprocess.run(["ps", "-s", session, "-o", "pid="], capture_output=True, check=False).stdout
 
 
 def test_pipe_held_by_a_grandchild_blocks_nothing(tmp_path: Path) -> None:

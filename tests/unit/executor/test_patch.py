@@ -185,19 +185,41 @@ RUNS = [
     ".idea/runConfigurations/a.xml", "x.code-workspace", "lefthook.yml", ".eslintrc.cjs", "karma.conf.js",
     "a/b.targets", "flake.nix", "composer.json", "gradlew", ".mvn/wrapper/maven-wrapper.properties",
     ".yarn/plugins/p.cjs", "x.gemspec", ".gitattributes", ".GIT/hooks/x", ".g\u200cit/config", "Makefile. ",
-    "SKILL.md", ".env.local", "action.yml", ".readthedocs.yml", ".readthedocs.yaml", "amplify.yml", ".zuul.yaml",
-    "zuul.d/jobs.yaml", ".zuul.d/jobs.yaml", ".prow.yaml", ".prow/jobs.yaml", "bitrise.yml", "cloudbuild.json",
-    "cloudbuild.yaml", "cloudbuild.yml", ".vela.yml", ".harness/pipeline.yaml", ".vsts-ci.yml",
-    ".azure-pipelines/ci.yml", ".pipelines/ci.yml", ".onedev-buildspec.yml", ".agola/config.jsonnet", "wrangler.toml",
-    "wrangler.json", "wrangler.jsonc", "screwdriver.yaml", ".space.kts", ".packit.yaml", ".drone.yaml",
-    ".drone.jsonnet", ".cirrus.yaml", ".appveyor.yaml", "shippable.yml", "ci.gocd.yaml", "ci/build.jenkinsfile",
-    "debian/rules", "pkg/debian/rules",
+    "SKILL.md", ".env.local", "action.yml", ".readthedocs.yml", ".readthedocs.yaml", "amplify.yml",
+    ".zuul.yaml", "zuul.d/jobs.yaml", ".zuul.d/jobs.yaml", ".prow.yaml", ".prow/jobs.yaml", "bitrise.yml",
+    "cloudbuild.json", "cloudbuild.yaml", "cloudbuild.yml", ".vela.yml", ".harness/pipeline.yaml",
+    ".vsts-ci.yml", ".azure-pipelines/ci.yml", ".pipelines/ci.yml", ".onedev-buildspec.yml",
+    ".agola/config.jsonnet", "wrangler.toml", "wrangler.json", "wrangler.jsonc", "screwdriver.yaml",
+    ".space.kts", ".packit.yaml", ".drone.yaml", ".drone.jsonnet", ".cirrus.yaml", ".appveyor.yaml",
+    "shippable.yml", "ci.gocd.yaml", "ci/build.jenkinsfile", "debian/rules", "pkg/debian/rules",
+    ".platform.app.yaml", ".platform/hooks/predeploy/a.sh", "buddy.yml", ".buddy/deploy.yml",
+    ".scrutinizer.yml", "buildkite.yml", "azure-pipelines/build.yml", ".azuredevops/ci.yml",
+    "ci/lint.gitlab-ci.yml", "codeship-steps.yml", "appspec.yml", "apprunner.yaml", ".ebextensions/a.config",
+    "atlantis.yaml", "ci_scripts/ci_post_clone.sh", "firebase.json", "vercel.ts", ".releaserc", ".copr/build",
+    "CODEOWNERS", ".asf.yaml", "lefthook.toml", ".lefthook/pre-commit/x.sh", ".git-hooks/x", "prek.toml",
+    "hk.pkl", ".trunk/trunk.yaml", "post-index-change", "bare.repo/config", ".jj/repo/config.toml", "WORKSPACE",
+    "WORKSPACE.bazel", "MODULE.bazel", "BUILD", "tools/bazel", ".bazeliskrc",
+    "gradle/wrapper/gradle-wrapper.properties", "gradle/wrapper/gradle-wrapper.jar",
+    "buildSrc/src/main/kotlin/A.kt", "conventions.gradle.kts", "project/plugins.sbt",
+    "project/build.properties", "project/Build.scala", ".sbtopts", ".jvmopts", "build.mill", "build.sc",
+    "a/package.mill", "rust-toolchain.toml", "DEPS", "BUILD.gn", "m4/build-to-host.m4", "a.pro",
+    "App.xcodeproj/project.pbxproj", "App.xcconfig", "Setup.hs", ".ghci", "hie.yaml", ".iex.exs",
+    ".formatter.exs", ".luacheckrc", "x.nimble", "pubspec.yaml", "extconf.rb", ".rvmrc", "phpstan.neon",
+    ".htaccess", ".user.ini", "docs/conf.py", "gunicorn.conf.py", "mkdocs.yml", "PKGBUILD", "debian/x.postinst",
+    "a.spec", ".prettierrc", ".storybook/main.js", "mise.local.toml", ".mise.ci.toml", "Procfile.dev",
+    "compose.override.yaml", "Package@swift-5.9.swift", "Assets/Editor/Build.cs", "cypress/support/e2e.ts",
+    ".helix/languages.toml", "init.vim", ".project", "nbproject/build-impl.xml", ".claude-plugin/plugin.json",
+    ".openhands/setup.sh", ".kilocode/rules/a.md", ".pr_agent.toml", ".coderabbit.yaml", "dagger.json",
+    "a.container", "devbox.json",
 ]  # fmt: skip
 DOES_NOT = [
     "src/x.py", "README.md", "makefiles.txt", "docs/agents.md.txt", "package.json.bak", "hooks.py", "",
     "src/hooks/use.ts", ".github/FUNDING.yml", "docs/git.md", "workspace/a.txt", "\u200b", "...",
     "src/environment.ts", "debian/changelog", "src/rules", "pipelines/a.py", "gocd.yaml.txt", "prow/a.go",
-    "docs/zuul.md",
+    "docs/zuul.md", "src/build/x.py", "src/workspace/a.ts", "docs/WORKSPACE.md", "buddy.yml.md",
+    "lefthook/README.md", "gradle/README.md", "src/config/a.ts", "src/config.ts", "project/model.py",
+    "src/editor/view.ts", "src/compose.ts", "src/promise.ts", "docs/mise", "mise.md", "src/targets/a.go", "deps/a.c",
+    "src/mill.py", "x.spec.ts", "requirements.md",
 ]  # fmt: skip
 
 
@@ -251,6 +273,16 @@ def test_what_a_link_puts_in_the_place_of_a_file_that_runs_is_marked() -> None:
     assert marked(entry("plain", link, "notes"), entry("notes")) == set()
     folders = entry(".github", link, "a"), entry("debian", link, "b"), entry("a/workflows/x.yml"), entry("b/rules")
     assert marked(*folders) == {".github", "debian", "a/workflows/x.yml", "b/rules"}
+    builds = entry("project", link, "a"), entry("cypress", link, "b"), entry("Editor", link, "c")
+    inside = entry("a/Build.scala"), entry("b/support/e2e.js"), entry("c/Menu.cs"), entry("d/Menu.cs")
+    assert marked(*builds, *inside) == {
+        "project",
+        "cypress",
+        "Editor",
+        "a/Build.scala",
+        "b/support/e2e.js",
+        "c/Menu.cs",
+    }
 
 
 def test_a_link_changed_in_place_is_followed() -> None:

@@ -97,6 +97,25 @@ def test_failed_edits_change_nothing(shop: Workshop, client: Client) -> None:
     assert [path.name for path in shop.workspace.iterdir()] == ["a"]
 
 
+@pytest.mark.parametrize(
+    ("content", "old", "refusal"),
+    [
+        (b"aaa", "aa", ("ambiguous", "occurs 2 times that overlap, at lines 1, 1")),
+        (b"}\n}\n}\n", "}\n}\n", ("ambiguous", "overlap, at lines 1, 2")),
+        ("表x\n".encode("shift_jis"), "\\", ("binary", "inside a character (bytes 0x95 0x5c)")),
+        ("一b丂\n".encode("gbk"), "@", ("binary", "inside a character (bytes 0x81 0x40)")),
+    ],
+)
+def test_edits_that_would_hit_the_wrong_bytes_change_nothing(
+    shop: Workshop, client: Client, content: bytes, old: str, refusal: tuple[str, str]
+) -> None:
+    (shop.workspace / "a").write_bytes(content)
+    answer = client.call(frames.EditRequest, path="a", old=b64(old), new=b64("/"))
+    assert answer.code == refusal[0]
+    assert refusal[1] in answer.last.message
+    assert (shop.workspace / "a").read_bytes() == content
+
+
 def test_stale_files_are_noticed(shop: Workshop, client: Client) -> None:
     (shop.workspace / "a").write_text("one\n")
     known = client.call(frames.ReadRequest, path="a").last.sha256
@@ -198,6 +217,40 @@ def test_search(shop: Workshop, client: Client) -> None:
     only = client.call(frames.SearchRequest, path="src", pattern="needle", glob="*.py").last
     assert [match.path for match in only.matches] == ["src/a.py"]
     assert client.call(frames.SearchRequest, path="none", pattern="a").code == "not_found"
+
+
+def test_search_finds_what_a_reader_sees_in_marked_files(shop: Workshop, client: Client) -> None:
+    """Reads and edits took UTF-16 as text, and a search passed over it without a word."""
+    text = "eins\r\nneedle ü😀\r\n"
+    files = {
+        "a_le": text.encode("utf-16"),
+        "b_be": b"\xfe\xff" + text.encode("utf-16-be"),
+        "c_utf8": b"\xef\xbb\xbfneedle\n",
+        "d_odd": "needle\n".encode("utf-16") + b"x",
+        "e_long": ("x" * 9_000 + "\nneedle\n").encode("utf-16"),
+        "f_utf32": "needle\n".encode("utf-32"),
+        "g_unmarked": "needle\n".encode("utf-16-le"),
+        "h_nul": "a\0 needle\n".encode("utf-16"),
+    }
+    for name, content in files.items():
+        (shop.workspace / name).write_bytes(content)
+    found = client.call(frames.SearchRequest, pattern="^needle").last
+    shown = [(match.path, match.line, match.text) for match in found.matches]
+    assert shown == [
+        ("a_le", 2, "needle ü😀"), ("b_be", 2, "needle ü😀"), ("c_utf8", 1, "needle"), ("d_odd", 1, "needle"),
+        ("e_long", 2, "needle"),
+    ]  # fmt: skip
+    assert found.files_searched == 5, "UTF-32, what has no mark and what holds NUL characters is binary for a read too"
+    assert client.call(frames.SearchRequest, pattern="NEEDLE Ü", ignore_case=True, path="a_le").last.matches
+
+
+@pytest.mark.parametrize("glob", ["./src/*.py", "/src/*.py", ".//src/a.py", "src/", "src/*.py"])
+def test_search_takes_a_glob_however_its_root_is_spelt(shop: Workshop, client: Client, glob: str) -> None:
+    for name in ("src/a.py", "lib/src/b.py"):
+        (shop.workspace / name).parent.mkdir(parents=True)
+        (shop.workspace / name).write_text("needle\n")
+    found = client.call(frames.SearchRequest, pattern="needle", glob=glob).last
+    assert [match.path for match in found.matches] == ["src/a.py"]
 
 
 @pytest.mark.slow

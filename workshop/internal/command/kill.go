@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -11,6 +12,7 @@ const (
 	crowdCount     = 32 // above it, processes are stopped before they are killed
 	killPause      = time.Millisecond
 	killPauseMost  = 20 * time.Millisecond
+	freezeRounds   = 50 // then a crowd is killed as it is
 	sweepMaxRounds = 400
 )
 
@@ -25,7 +27,7 @@ func killBelow(ancestor int) int {
 			break
 		}
 		if len(found) > crowdCount {
-			found = freeze(ancestor, found, end)
+			found = freeze(ancestor, found)
 		}
 		for _, one := range found {
 			met[one.pid] = true
@@ -37,25 +39,16 @@ func killBelow(ancestor int) int {
 }
 
 // freeze stops a crowd until nobody in it runs. Killing at once would give a fork bomb back the room and the processor
-// time it needs to go on; what is stopped neither forks nor competes with us.
-func freeze(ancestor int, found []process, end time.Time) []process {
-	for time.Now().Before(end) {
-		running := unstopped(found)
-		if len(running) == 0 {
+// time it needs to go on; what is stopped neither forks nor competes with us. Some can be killed but not stopped (one
+// that waits for its vfork), and one traced has other threads: so all are signalled, for a bounded number of rounds.
+func freeze(ancestor int, found []process) []process {
+	for range freezeRounds {
+		signalAll(found, unix.SIGSTOP)
+		time.Sleep(killPause)
+		found = below(table(), ancestor)
+		if !slices.ContainsFunc(found, func(one process) bool { return !one.stopped }) {
 			break
 		}
-		signalAll(running, unix.SIGSTOP)
-		found = below(table(), ancestor)
 	}
 	return found
-}
-
-func unstopped(all []process) []process {
-	var running []process
-	for _, one := range all {
-		if !one.stopped {
-			running = append(running, one)
-		}
-	}
-	return running
 }

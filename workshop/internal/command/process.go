@@ -12,8 +12,11 @@ import (
 // process is one line of the process table.
 type process struct {
 	pid, parent, group int
-	zombie, stopped    bool
+	zombie, stopped    bool // zombie: nothing of it runs; stopped: by a signal or by whoever traces it
 }
+
+// threadsField is where a stat says how many threads a process has, counted from its state on.
+const threadsField = 17
 
 // parseStat reads /proc/<pid>/stat; the name in it may hold anything, so fields count from its last ")".
 func parseStat(stat []byte) (process, bool) {
@@ -28,9 +31,25 @@ func parseStat(stat []byte) (process, bool) {
 	pid, err1 := strconv.Atoi(string(bytes.TrimSpace(stat[:open])))
 	parent, err2 := strconv.Atoi(string(fields[1]))
 	group, err3 := strconv.Atoi(string(fields[2]))
-	state := string(fields[0])
-	one := process{pid: pid, parent: parent, group: group, zombie: state == "Z" || state == "X", stopped: state == "T"}
+	one := process{pid: pid, parent: parent, group: group}
+	switch string(fields[0]) {
+	case "X":
+		one.zombie = true
+	case "Z":
+		one.zombie = !worksOn(fields)
+	case "T", "t":
+		one.stopped = true
+	}
 	return one, err1 == nil && err2 == nil && err3 == nil
+}
+
+// worksOn says whether a process whose first thread has ended has others: it shows as a zombie while they work.
+func worksOn(fields [][]byte) bool {
+	if len(fields) <= threadsField {
+		return false
+	}
+	threads, err := strconv.Atoi(string(fields[threadsField]))
+	return err == nil && threads > 1
 }
 
 // table reads the process table; processes that end meanwhile are left out.

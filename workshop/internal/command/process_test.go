@@ -14,7 +14,13 @@ func TestParseStatBelievesNoName(t *testing.T) {
 		"12 (a) Z 1 (b) R 3 4 5 0":              {12, 3, 4, false, false},
 		"13 (evil) S 1 1 1 0\n) Z 7 13 13 0 -1": {13, 7, 13, true, false},
 		"14 ()) S 2 14 14 0":                    {14, 2, 14, false, false},
-		"16 (stopped) T 2 16 16 0":              {16, 2, 16, false, true}, "15 (x y z) X 2 15 15 0": {15, 2, 15, true, false},
+		"16 (stopped) T 2 16 16 0":              {16, 2, 16, false, true},
+		"17 (traced) t 2 17 17 0":               {17, 2, 17, false, true},
+		"15 (x y z) X 2 15 15 0":                {15, 2, 15, true, false},
+		"18 (dead) Z 2 18" + threads("1"):       {18, 2, 18, true, false},
+		"18 (leaderless) Z 2 18" + threads("2"): {18, 2, 18, false, false},
+		"18 (odd) Z 2 18" + threads("many"):     {18, 2, 18, true, false},
+		"19 (dead) X 2 19" + threads("2"):       {19, 2, 19, true, false},
 	} {
 		if got, ok := parseStat([]byte(stat)); !ok || got != want {
 			t.Errorf("%q is %+v %v, not %+v", stat, got, ok, want)
@@ -25,6 +31,11 @@ func TestParseStatBelievesNoName(t *testing.T) {
 			t.Errorf("%q is %+v", stat, got)
 		}
 	}
+}
+
+// threads is the rest of a stat behind its process group, as the kernel writes it.
+func threads(count string) string {
+	return " 12 0 -1 4228100 0 0 0 0 0 0 0 0 20 0 " + count + " 0 5190063 0 0 18446744073709551615"
 }
 
 func TestBelowFindsAllGenerationsAndNoZombie(t *testing.T) {

@@ -66,7 +66,7 @@ func tooLong() error {
 }
 
 func replace(content, old, new []byte, all bool) (*Outcome, error) {
-	matches, err := find(content, old)
+	matches, err := find(content, old, all)
 	if err != nil {
 		return nil, err
 	}
@@ -77,6 +77,9 @@ func replace(content, old, new []byte, all bool) (*Outcome, error) {
 		return nil, frame.Faultf(frame.Ambiguous, "the text occurs %d times, at lines %s; add context or replace all",
 			len(matches), lineList(content, matches))
 	}
+	if err := checkWhole(content, matches); err != nil {
+		return nil, err
+	}
 	longest := len(new) + bytes.Count(new, lf)
 	if len(content)+len(matches)*max(longest-len(old), 0) > 2*limit.FileEditMaxBytes {
 		return nil, tooLong() // before anything of that size is built
@@ -84,19 +87,23 @@ func replace(content, old, new []byte, all bool) (*Outcome, error) {
 	return replaceAt(content, new, matches, !bytes.Contains(old, crlf)), nil
 }
 
-// find gives the non-overlapping matches, left to right.
-func find(content, old []byte) ([]span, error) {
+// find gives the non-overlapping matches, left to right. Unless all are wanted, one that overlaps another is refused:
+// nobody can say which of the two was meant.
+func find(content, old []byte, all bool) ([]span, error) {
 	if !bytes.Contains(old, lf) || bytes.Contains(old, crlf) || !bytes.Contains(content, crlf) {
-		return findExact(content, old)
+		return findExact(content, old, all)
 	}
-	matches, err := findExact(bytes.ReplaceAll(content, crlf, lf), old)
+	matches, err := findExact(bytes.ReplaceAll(content, crlf, lf), old, all)
 	return widened(content, matches), err
 }
 
-func findExact(content, old []byte) ([]span, error) {
+func findExact(content, old []byte, all bool) ([]span, error) {
 	var matches []span
 	for at := 0; ; {
 		next := bytes.Index(content[at:], old)
+		if next < 0 && len(matches) == 1 && !all {
+			return matches, checkOverlap(content, old, matches[0])
+		}
 		if next < 0 {
 			return matches, nil
 		}
@@ -107,6 +114,17 @@ func findExact(content, old []byte) ([]span, error) {
 		matches = append(matches, span{at + next, at + next + len(old)})
 		at += next + len(old)
 	}
+}
+
+// checkOverlap refuses a text that occurs once more from within its only match on.
+func checkOverlap(content, old []byte, match span) error {
+	again := bytes.Index(content[match.from+1:], old)
+	if again < 0 {
+		return nil
+	}
+	second := span{from: match.from + 1 + again}
+	return frame.Faultf(frame.Ambiguous, "the text occurs 2 times that overlap, at lines %s; add context that only one "+
+		"of them has", lineList(content, []span{match, second}))
 }
 
 // widened turns places in content whose CRLFs were read as LF into places in content itself.

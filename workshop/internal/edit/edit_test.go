@@ -34,6 +34,8 @@ func TestReplaceTouchesNothingElse(t *testing.T) {
 		"bytes that are not UTF-8 stay":      {"caf\xe9\x00\xff b\n", "b", "c", "caf\xe9\x00\xff c\n", false, []int{1}},
 		"no final newline is added":          {"a\nb", "b", "c", "a\nc", false, []int{2}},
 		"overlapping starts":                 {"aab\r\nc", "ab\nc", "x", "ax", false, []int{1}},
+		"overlapping, all":                   {"aaaaa", "aa", "b", "bba", true, []int{1, 1}},
+		"one ending is no overlap":           {"a\r\n\r\nb", "\n\n", "\n", "a\r\nb", false, []int{1}},
 		"first line matches, second does not": {
 			"a\r\nx\r\na\r\nb\r\n", "a\nb", "c", "a\r\nx\r\nc\r\n", false, []int{3},
 		},
@@ -54,6 +56,10 @@ func TestRefusalsSayWhy(t *testing.T) {
 	for name, c := range map[string]struct{ content, old, code, says string }{
 		"three times (FT-10)":           {"x\nfoo\nfoo\ny foo\n", "foo", frame.Ambiguous, "occurs 3 times, at lines 2, 3, 4"},
 		"twice across endings":          {"a\r\nb\r\na\nb\n", "a\nb", frame.Ambiguous, "occurs 2 times, at lines 1, 3"},
+		"overlapping":                   {"x\naaa", "aa", frame.Ambiguous, "occurs 2 times that overlap, at lines 2, 2; add context"},
+		"overlapping lines":             {"x {\n    }\n    }\n    }\n}\n", "    }\n    }\n", frame.Ambiguous, "at lines 2, 3;"},
+		"overlapping across endings":    {"}\r\n}\n}\r\n", "}\n}\n", frame.Ambiguous, "at lines 1, 2;"},
+		"overlapping with LF first":     {"a\r\n\r\n\r\nb", "\n\n", frame.Ambiguous, "at lines 1, 2;"},
 		"trailing blanks (FT-10)":       {"a\nfoo  \nbar\n", "foo\nbar", frame.NoMatch, "trailing whitespace at line 2"},
 		"trailing blanks in the search": {"a\nfoo\nbar\n", "foo \nbar", frame.NoMatch, "trailing whitespace at line 2"},
 		"indentation":                   {"a\n    foo\n", "foo\n  ", frame.NoMatch, "not found"},
@@ -192,5 +198,23 @@ func TestHostileFilesCostLittle(t *testing.T) {
 	got, err := Replace(append(slices.Clone(dos), "}\r\nfoo"...), []byte("}\nfoo"), []byte("x"), false) // control
 	if err != nil || got.Count != 1 || got.Lines[0] != size/3+1 {
 		t.Errorf("%v", err)
+	}
+}
+
+func TestTextIsWhatAReaderSees(t *testing.T) {
+	for name, c := range map[string]struct{ content, want string }{
+		"plain":          {"a\xe9\n", "a\xe9\n"},
+		"mark":           {"\ufeffa\n", "a\n"},
+		"UTF-16 LE":      {utf16Of("a\r\nü😀", false), "a\r\nü😀"},
+		"UTF-16 BE":      {utf16Of("日本", true), "日本"},
+		"half a unit":    {"\xff\xfea\x00b", "a"},
+		"half a pair":    {"\xff\xfe\x3d\xd8a\x00\x3d\xd8", "\ufffda\ufffd"},
+		"UTF-32":         {"\xff\xfe\x00\x00a\x00\x00\x00", "\xff\xfe\x00\x00a\x00\x00\x00"},
+		"nothing":        {"", ""},
+		"the mark alone": {"\xff\xfe", ""},
+	} {
+		if got := string(Text([]byte(c.content), []byte("room"))); got != c.want {
+			t.Errorf("%s: %q, not %q", name, got, c.want)
+		}
 	}
 }

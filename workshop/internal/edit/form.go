@@ -28,6 +28,15 @@ var (
 const probeBytes = 8_000
 
 func formOf(content []byte) form {
+	form := markedForm(content)
+	if form == plain && looksWide(content) {
+		return wide
+	}
+	return form
+}
+
+// markedForm goes by the mark alone.
+func markedForm(content []byte) form {
 	switch {
 	case bytes.HasPrefix(content, []byte("\xff\xfe\x00\x00")), bytes.HasPrefix(content, []byte("\x00\x00\xfe\xff")):
 		return wide
@@ -37,8 +46,6 @@ func formOf(content []byte) form {
 		return utf16Big
 	case bytes.HasPrefix(content, utf8Mark):
 		return utf8Marked
-	case looksWide(content):
-		return wide
 	}
 	return plain
 }
@@ -68,7 +75,7 @@ func (f form) decode(content []byte) ([]byte, error) {
 	case plain:
 		return content, nil
 	}
-	text, sound := f.fromUTF16(content[2:])
+	text, sound := f.fromUTF16(content[2:], make([]byte, 0, len(content)))
 	if !sound {
 		return nil, frame.Faultf(frame.Binary, "the file begins like UTF-16 but is none; use a command to change it")
 	}
@@ -94,26 +101,45 @@ func (f form) unit(pair []byte) uint16 {
 	return uint16(pair[1]) | uint16(pair[0])<<8
 }
 
-// fromUTF16 is strict: a lone surrogate or half a unit is not sound, since it could not be written back.
-func (f form) fromUTF16(data []byte) (text []byte, sound bool) {
-	if len(data)%2 != 0 {
-		return nil, false
-	}
-	text = make([]byte, 0, len(data))
-	for ; len(data) > 0; data = data[2:] {
+// fromUTF16 appends data as UTF-8 to out, and says whether it is sound: a lone surrogate, which becomes U+FFFD, or half
+// a unit, which is left out, could not be written back.
+func (f form) fromUTF16(data, out []byte) (text []byte, sound bool) {
+	text, sound = out, len(data)%2 == 0
+	for ; len(data) > 1; data = data[2:] {
 		char := rune(f.unit(data))
 		if utf16.IsSurrogate(char) {
-			if len(data) < 4 {
-				return nil, false
+			char = utf8.RuneError
+			if len(data) > 3 {
+				char = utf16.DecodeRune(rune(f.unit(data)), rune(f.unit(data[2:])))
 			}
-			if char = utf16.DecodeRune(char, rune(f.unit(data[2:]))); char == utf8.RuneError {
-				return nil, false
+			if char == utf8.RuneError {
+				sound = false
+			} else {
+				data = data[2:]
 			}
-			data = data[2:]
 		}
 		text = utf8.AppendRune(text, char)
 	}
-	return text, true
+	return text, sound
+}
+
+// IsUTF16 says whether a file that begins so is UTF-16 with a mark: its text holds NUL bytes and is text all the same.
+func IsUTF16(content []byte) bool {
+	form := markedForm(content)
+	return form == utf16Little || form == utf16Big
+}
+
+// Text is the text of a file that begins with a byte order mark, as UTF-8 and without it; of any other, its bytes.
+// UTF-16 is decoded into room.
+func Text(content, room []byte) []byte {
+	switch form := markedForm(content); form {
+	case utf8Marked:
+		return content[len(utf8Mark):]
+	case utf16Little, utf16Big:
+		text, _ := form.fromUTF16(content[2:], room[:0])
+		return text
+	}
+	return content
 }
 
 func (f form) toUTF16(out, text []byte) []byte {

@@ -65,7 +65,7 @@ func hintFor(content, old []byte) string {
 }
 
 func occurs(content, text []byte) bool {
-	matches, err := find(content, text)
+	matches, err := find(content, text, true)
 	return err == nil && len(text) > 0 && len(matches) > 0
 }
 

@@ -19,11 +19,25 @@ func newGlob(text *string) (*glob, error) {
 	if text == nil || *text == "" {
 		return nil, nil
 	}
-	pattern, err := regexp.Compile(`(?s)\A` + globExpression(strings.TrimPrefix(*text, "/")) + `\z`)
+	pattern, err := regexp.Compile(`(?s)\A` + globExpression(belowRoot(*text)) + `\z`)
 	if err != nil {
 		return nil, frame.Faultf(frame.InvalidArgument, "%q is not a glob", *text)
 	}
 	return &glob{pattern: pattern, whole: strings.Contains(*text, "/")}, nil
+}
+
+// belowRoot is the pattern without the ways to write "from the search root": `/src`, `./src`. `src/` means what is in it.
+func belowRoot(text string) string {
+	if strings.HasSuffix(text, "/") {
+		text += "**"
+	}
+	for {
+		rest := strings.TrimPrefix(strings.TrimPrefix(text, "/"), "./")
+		if rest == text {
+			return text
+		}
+		text = rest
+	}
 }
 
 func (g *glob) wants(below string) bool {

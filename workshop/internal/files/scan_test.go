@@ -97,6 +97,9 @@ func TestGlob(t *testing.T) {
 		{"[ab].c", "b.c", true}, {"[!ab].c", "b.c", false}, {"[!ab].c", "c.c", true}, {"a.b", "axb", false}, {"(x)+", "(x)+", true},
 		{"[", "[", true}, {"[]]", "]", true}, {"{a", "{a", false}, {"a,b", "a,b", true}, {"", "x", true}, {`\d`, `\d`, true},
 		{"é*", "étude", true}, {"/src/a", "src/a", true}, {"a\nb", "a\nb", true},
+		{"./src/*.py", "src/a.py", true}, {"././src/*.py", "src/a.py", true}, {".//src/*.py", "src/a.py", true}, {"/./a", "a", true},
+		{"./*.py", "a.py", true}, {"./*.py", "src/a.py", false}, {"./**/*.py", "src/a.py", true}, {".*", ".a", true}, {".a/b", ".a/b", true},
+		{"src/", "src/x/y", true}, {"src/", "other/src", false}, {"./src/", "src/x", true}, {"./", "x/y", true}, {"../a", "a", false},
 	} {
 		wanted, err := newGlob(&c.glob)
 		if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"guildhall.dev/workshop/internal/edit"
 	"guildhall.dev/workshop/internal/frame"
 	"guildhall.dev/workshop/internal/limit"
 	"guildhall.dev/workshop/internal/tree"
@@ -21,8 +22,9 @@ const (
 	binaryProbeBytes = 8_000
 )
 
-// Search finds matching lines in the regular files below a path, in path order. .git, binary, hard-linked and very
-// large files are passed over. It gives up after SearchWallSeconds and says truncated.
+// Search finds matching lines in the regular files below a path, in path order, UTF-16 with a mark as the text it is.
+// .git, binary, hard-linked and very large files are passed over. It gives up after SearchWallSeconds and says
+// truncated.
 func (f *Files) Search(ctx context.Context, request *frame.Search) (*frame.SearchResult, error) {
 	name := request.Name()
 	pattern, err := compile(request)
@@ -158,8 +160,8 @@ func escapedLength(text string) int {
 	return size
 }
 
-// buffers are one worker's: a file's content, and the same in lower case.
-type buffers struct{ content, lower []byte }
+// buffers are one worker's: a file's content, the same as UTF-8 where it is UTF-16, and in lower case.
+type buffers struct{ content, text, lower []byte }
 
 func (h *hunt) scanFile(real string, room *buffers) ([]hit, bool) {
 	fd, err := h.files.root.Open(real, unix.O_RDONLY)
@@ -168,15 +170,26 @@ func (h *hunt) scanFile(real string, room *buffers) ([]hit, bool) {
 	}
 	defer unix.Close(fd)
 	content := fillFrom(fd, room.content[:0], binaryProbeBytes)
-	if bytes.IndexByte(content, 0) >= 0 {
+	wide := edit.IsUTF16(content)
+	if !wide && isBinary(content) {
 		return nil, false
 	}
-	content = fillFrom(fd, content, limit.SearchFileMaxBytes)
-	room.content = content
-	if !h.pattern.quick.mayMatch(content, &room.lower) {
+	room.content = fillFrom(fd, content, limit.SearchFileMaxBytes)
+	text := edit.Text(room.content, room.text)
+	if wide {
+		room.text = text
+	}
+	if isBinary(text) {
+		return nil, false
+	}
+	if !h.pattern.quick.mayMatch(text, &room.lower) {
 		return nil, true
 	}
-	return scanBlocks(h.ctx, content, h.pattern.Regexp, h.most+1), true
+	return scanBlocks(h.ctx, text, h.pattern.Regexp, h.most+1), true
+}
+
+func isBinary(content []byte) bool {
+	return bytes.IndexByte(content[:min(len(content), binaryProbeBytes)], 0) >= 0
 }
 
 // fillFrom appends what fd gives until content has most bytes. Plain reads: the runtime's poller costs more than a
