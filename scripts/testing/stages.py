@@ -83,7 +83,7 @@ def local() -> list[Stage]:
         pytest_stage("unit", "tests/unit", "tests/golden", "-m", here, workers="3"),  # on two they idle half the time
         Stage("web-install", install, needs=program("npm")),
         node_stage("web-node", "test", "node"),
-        pytest_stage("security-local", "tests/security", "-m", here),
+        pytest_stage("security-local", "tests/security", "-m", here, workers="3"),
         node_stage("web-browser", "test:browser", "chromium", again=True),
     ]
 

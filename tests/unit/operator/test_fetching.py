@@ -77,7 +77,7 @@ def test_the_tree_and_the_baseline_share_a_volume_with_room_for_both() -> None:
     sizes = {
         item["metadata"]["name"].rpartition("-")[2]: item["spec"]["resources"]["requests"]["storage"] for item in claims
     }
-    assert sizes == {"journal": "256Mi", "workspace": "1537Mi"}, "1Gi for the tree, 512Mi for the baseline"
+    assert sizes == {"journal": "1Gi", "workspace": "1537Mi"}, "1Gi for the tree, 512Mi for the baseline"
 
 
 def test_a_fetched_repository_starts_the_run_pod_at_once_and_says_the_commit() -> None:
