@@ -5,7 +5,9 @@ no message is ever shown whole, and no reasoning at all.
 """
 
 import json
+from bisect import bisect_right
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import Any, Final
 
 from guildhall_contracts import limits
@@ -79,14 +81,26 @@ def _matches(history: tuple[Message, ...], text: str) -> list[str]:
     wanted, lines = text.casefold(), []
     for number in range(len(history), 0, -1):
         for said in _texts(history[number - 1]):
-            at = said.casefold().find(wanted)
-            if at >= 0:
-                around = said[max(at - _AROUND_MATCH_CHARS, 0) : at + len(text) + _AROUND_MATCH_CHARS]
+            place = _place_of(wanted, said)
+            if place is not None:
+                around = said[max(place.start - _AROUND_MATCH_CHARS, 0) : place.stop + _AROUND_MATCH_CHARS]
                 lines.append(f"{number}. {history[number - 1].kind}: …{one_line(around, 200)}…")
                 break
         if len(lines) == limits.INSPECT_MATCHES_MAX_COUNT:
             return [*lines, "older matches are not shown"]
     return lines
+
+
+def _place_of(wanted: str, said: str) -> range | None:
+    """Where a folded text first stands in `said`, letter case ignored: a letter may be several once it is folded."""
+    folded = said.casefold()
+    at = folded.find(wanted)
+    if at < 0:
+        return None
+    if len(folded) == len(said):  # no letter folds to none, so each stayed one
+        return range(at, at + len(wanted))
+    ends = list(accumulate(len(letter.casefold()) for letter in said))
+    return range(bisect_right(ends, at), bisect_right(ends, at + len(wanted) - 1) + 1)
 
 
 def _calls(seen: RoleRun, count: int) -> list[str]:

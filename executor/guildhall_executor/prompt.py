@@ -40,6 +40,7 @@ INQUIRY: Final = (
 )
 EXCHANGE: Final = "Meanwhile a person asked you something and you answered. Go on with your work."
 CUT_REPLY: Final = "Your last reply was cut at the output limit before it was complete. Say it in smaller pieces."
+BROKEN_REPLY: Final = "Your last reply was broken off, and may not be complete. Say it again, or go on otherwise."
 
 
 def system_message(role: Role, delegates: tuple[Role, ...]) -> Message:

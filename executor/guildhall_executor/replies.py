@@ -114,7 +114,7 @@ def take(draft: Draft, reply: ModelReply) -> None:
     budget.look_at_the_ledger(draft, reply.totals)
     if reply.stop_reason in ("refusal", "content_filter"):
         _refused(draft, op, reply)
-    elif reply.stop_reason == "max_tokens":
+    elif reply.stop_reason in ("max_tokens", "other"):
         _cut(draft, op, reply)
     elif not reply.tool_calls and not reply.text.strip():
         _empty(draft, op)
@@ -189,23 +189,40 @@ def _empty(draft: Draft, op: OpId) -> None:
 
 
 def _cut(draft: Draft, op: OpId, reply: ModelReply) -> None:
-    """Nothing of a cut reply is executed: its last call may look complete and not be."""
+    """Nothing of a reply is executed that was cut, or that ended nobody knows why: it may look complete and not be."""
     count = draft.role(op).cut_replies + 1
     draft.change_role(op, cut_replies=count)
-    role = draft.role(op).role
-    limit = draft.state.roster.members[role].max_output_tokens
-    if count >= CUT_REPLIES_MAX_COUNT:
-        message = (
-            f"role '{role}' got {count} replies in a row cut at {limit} output tokens; "
-            "raise the role's limits.outputTokens or have it work in smaller pieces"
-        )
-        _gave_up(draft, op, error_info("context_overflow", message))
+    if count >= CUT_REPLIES_MAX_COUNT and not _made_room(draft, op, reply):
+        _gave_up(draft, op, _cut_again(draft, op, reply, count))
         return
+    words = prompt.CUT_REPLY if reply.stop_reason == "max_tokens" else prompt.BROKEN_REPLY
     if reply.tool_calls:
         draft.say(op, messages.assistant(reply))
-        result = failed("cut", f"not executed: {prompt.CUT_REPLY}")
+        result = failed("cut", f"not executed: {words}")
         draft.say(op, *(messages.tool(c.id, c.name, *result.blocks, is_error=True) for c in reply.tool_calls))
         return
     if reply.text.strip():
         draft.say(op, messages.assistant(reply))
-    draft.say(op, prompt.nudge_message(prompt.CUT_REPLY))
+    draft.say(op, prompt.nudge_message(words))
+
+
+def _made_room(draft: Draft, op: OpId, reply: ModelReply) -> bool:
+    """Of a full context window most providers say only that the reply was cut: well before its own limit, then."""
+    return reply.stop_reason == "max_tokens" and _is_short(draft, op, reply) and compaction.shorten(draft, op)
+
+
+def _is_short(draft: Draft, op: OpId, reply: ModelReply) -> bool:
+    limit = draft.state.roster.members[draft.role(op).role].max_output_tokens
+    return reply.usage.output_tokens * 10 < limit * 9  # some count a little less than they cut at
+
+
+def _cut_again(draft: Draft, op: OpId, reply: ModelReply, count: int) -> ErrorInfo:
+    role = draft.role(op).role
+    got, limit = f"role '{role}' got {count} replies in a row", draft.state.roster.members[role].max_output_tokens
+    if reply.stop_reason == "other":
+        message = f"{got} that the provider ended for a reason the gateway does not know; try another model or provider"
+        return error_info("llm_refused", message)
+    where = f"at {limit} output tokens; raise the role's limits.outputTokens"
+    if reply.usage.output_tokens and _is_short(draft, op, reply):
+        where = f"short of its {limit} output tokens (limits.outputTokens): the model's context window is full"
+    return error_info("context_overflow", f"{got} cut {where} or have it work in smaller pieces")

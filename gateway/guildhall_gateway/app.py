@@ -25,7 +25,7 @@ from guildhall_gateway import metrics
 from guildhall_gateway.gateway import Gateway
 from guildhall_gateway.identity import Caller, Use
 from guildhall_gateway.live import LiveCall
-from guildhall_gateway.problems import Refusal, Refused, bad_request, refusal, too_large
+from guildhall_gateway.problems import DRAINING, Refusal, Refused, bad_request, refusal, too_large
 from guildhall_gateway.runs import RunView
 
 log = logging.getLogger(__name__)
@@ -50,12 +50,13 @@ def source_ip(request: Request) -> str:
 
 
 def answer(refused: Refusal) -> Response:
-    """A refusal on the wire. The unread body's connection is closed with it."""
+    """A refusal on the wire. The unread body's connection is closed with it, and that to a gateway that stops: the next
+    one may lead to another."""
     headers = {"Cache-Control": "no-store"}
     wait = refused.error.retry_after_seconds
     if wait is not None:
         headers["Retry-After"] = str(max(1, round(wait)))
-    if refused.status in (401, 413, 429):
+    if refused.status in (401, 413, 429) or refused is DRAINING:
         headers["Connection"] = "close"
     return _record(refused.error, refused.status, headers)
 
@@ -176,7 +177,7 @@ async def _consume_approval(gateway: Gateway, request: Request, run: RunView) ->
 
 
 async def _tools(gateway: Gateway, request: Request, run: RunView) -> Response:
-    return _record(await gateway.tools.offered(run))
+    return _record(await gateway.offered.list_tools(run))
 
 
 async def _call_tool(gateway: Gateway, request: Request, run: RunView) -> Response:

@@ -39,10 +39,13 @@ class Scope:
 
 @dataclass(frozen=True, slots=True)
 class Over:
-    """Why a call does not fit into a scope: which limit, and a sentence a person can act on."""
+    """Why a call does not fit into a scope: which limit, and a sentence a person can act on.
+
+    `held`: what is spent leaves room for it, and calls under way hold that; it may fit when they have settled."""
 
     limit: Literal["steps", "tokens", "cost", "price"]
     why: str
+    held: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +61,11 @@ class Totals:
     cost: int = 0
     cost_reserved: int = 0
     unpriced: int = 0
+
+    @property
+    def spent(self) -> "Totals":
+        """Without what is only promised."""
+        return replace(self, calls_reserved=0, tokens_reserved=0, cost_reserved=0)
 
 
 def _message_bytes(message: AnyMessage) -> tuple[int, int]:
@@ -102,7 +110,19 @@ def dollars(micro_usd: int) -> str:
 
 
 def over_budget(scope: Scope, totals: Totals, worst: Worst) -> Over | None:
-    """Why a call does not fit into `scope`; None when it fits."""
+    """Why a call does not fit into `scope`; None when it fits. Only what is spent is a reason to stop for."""
+    now, after = _over(scope, totals, worst), _over(scope, totals.spent, worst)
+    if now is None or after is not None:
+        return after
+    what = {"steps": "model calls", "tokens": "tokens", "cost": "money"}.get(now.limit, "budget")
+    why = (
+        f"calls under way hold what is left of the {what} of {scope.what}; this one is made when there is room for it. "
+        "Where that is the rule, raise the budget or let fewer work at once"
+    )
+    return Over(now.limit, why, held=True)
+
+
+def _over(scope: Scope, totals: Totals, worst: Worst) -> Over | None:
     if scope.steps is not None and totals.calls + totals.calls_reserved + 1 > scope.steps:
         why = f"the budget of {scope.what} allows {scope.steps} model calls and all are used; raise budget.steps"
         return Over("steps", why)

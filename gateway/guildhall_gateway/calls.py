@@ -4,9 +4,11 @@ Guards against calls that outlive their Run (cancel cuts them), hang (idle limit
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager
 from fnmatch import fnmatchcase
 from typing import Final
 
@@ -28,7 +30,8 @@ from pydantic import ValidationError
 
 from guildhall_gateway import metrics
 from guildhall_gateway.budget import Grant, Totals, scopes, totals_view, worst_case
-from guildhall_gateway.ledger import ELSEWHERE, Claim, Ledger, Replay, Reserved
+from guildhall_gateway.drain import Drain
+from guildhall_gateway.ledger import ELSEWHERE, Claim, Held, Ledger, Replay, Reserved
 from guildhall_gateway.ledger_rows import Outcome, day_of
 from guildhall_gateway.live import BROKEN, CANCELLED, STOPPING, UNUSABLE, LiveCall, Made, Rules, follow
 from guildhall_gateway.prices import TokenCount
@@ -62,11 +65,16 @@ class ModelCalls:
         self._clock = clock
         self._live: dict[tuple[str, str], LiveCall] = {}
         self._starting: set[tuple[str, str]] = set()
+        self._drain = Drain()
+
+    def admitted(self, run: str, call_id: str) -> AbstractContextManager[None]:
+        """Around `start` and what comes before it. Raises Refused where the gateway stops and the call is a new one."""
+        return self._drain.admitted(joins=(run, call_id) in self._live)
 
     async def start(
         self, run: RunView, grant: Grant, request: ModelRequest, shown: ModelRequest | None = None
     ) -> LiveCall | ModelReply:
-        """The call, being made, or its stored reply. Raises Refused.
+        """The call, being made, or its stored reply; to be asked for within `admitted`. Raises Refused.
 
         `shown`: what the model is to see instead; the call stays the one that was asked for.
         """
@@ -101,17 +109,23 @@ class ModelCalls:
         self._live[run.uid, request.call_id] = live
         live.asking = asyncio.create_task(self._made(live))
         live.task = asyncio.create_task(self._perform(live, live.asking))
+        self._drain.follow(live.task)
         return live
 
     async def _reserved(self, run: str, claim: Claim) -> Reserved | Replay | Refusal:
-        """The ledger's word; a call that another gateway makes is waited for a while."""
-        end = time.monotonic() + ELSEWHERE_WAIT_SECONDS
+        """The ledger's word; a call that another gateway makes, and money that calls under way hold, are waited for a
+        while. Raises Refused."""
+        end, ticket = time.monotonic() + ELSEWHERE_WAIT_SECONDS, self._ledger.room.ticket()
         while True:
             answer = await self._ledger.reserve(run, claim, self._clock())
             elsewhere = isinstance(answer, Refusal) and answer.error.error.detail == ELSEWHERE
-            if not elsewhere or time.monotonic() >= end:
+            if not (elsewhere or isinstance(answer, Held)) or time.monotonic() >= end:
                 return answer
-            await asyncio.sleep(ELSEWHERE_LOOK_SECONDS)
+            if isinstance(answer, Held):
+                await self._ledger.room.wait(answer.scope, ticket)
+            else:
+                await asyncio.sleep(ELSEWHERE_LOOK_SECONDS)
+            self._drain.check()
 
     def _provider(self, request: ModelRequest) -> Provider:
         allow = self._rules.allow
@@ -163,18 +177,18 @@ class ModelCalls:
             return Made(failure=BROKEN)
 
     async def _ask(self, live: LiveCall) -> ProviderReply:
-        stream = live.provider.stream(live.request, live.reserved.attempt)
-        while True:
-            try:
-                piece = await asyncio.wait_for(anext(stream), self._timeouts.idle)
-            except TimeoutError:
-                raise stalled(live.request.model, self._timeouts.idle) from None
-            except StopAsyncIteration:
-                raise empty_answer(live.request.model) from None
-            if isinstance(piece, ProviderReply):
-                return piece
-            for start in range(0, len(piece), DELTA_MAX_CHARS):
-                live.tell(TextDelta(text=piece[start : start + DELTA_MAX_CHARS]))
+        async with contextlib.aclosing(live.provider.stream(live.request, live.reserved.attempt)) as stream:
+            while True:
+                try:
+                    piece = await asyncio.wait_for(anext(stream), self._timeouts.idle)
+                except TimeoutError:
+                    raise stalled(live.request.model, self._timeouts.idle) from None
+                except StopAsyncIteration:
+                    raise empty_answer(live.request.model) from None
+                if isinstance(piece, ProviderReply):
+                    return piece
+                for start in range(0, len(piece), DELTA_MAX_CHARS):
+                    live.tell(TextDelta(text=piece[start : start + DELTA_MAX_CHARS]))
 
     async def _close(self, live: LiveCall, made: Made) -> AnyLine:
         count, cost = self._used(live, made)
@@ -190,8 +204,9 @@ class ModelCalls:
 
     def _used(self, live: LiveCall, made: Made) -> tuple[TokenCount, int | None]:
         """Tokens and cost to settle: as the provider said, nothing, or the worst case where nobody knows."""
-        if made.reply is not None and made.reply.count is not None:
-            return made.reply.count, live.pricing(made.reply.count)
+        said = made.billed if made.reply is None else made.reply.count
+        if isinstance(said, TokenCount):
+            return said, live.pricing(said)
         if made.reply is None and made.billed == "nothing":
             return TokenCount(), 0
         worst = live.reserved.worst
@@ -219,20 +234,16 @@ class ModelCalls:
     def cut(self, run: str, why: GatewayError = CANCELLED) -> None:
         """End every call of a Run now."""
         for (uid, _), live in list(self._live.items()):
-            if uid == run and live.asking is not None and not live.asking.done():
-                live.cut_by = why
-                live.asking.cancel()
+            if uid == run:
+                live.cut(why)
 
     async def close(self, grace_seconds: float) -> None:
-        """Let calls end for a while, then cut and settle them."""
-        tasks = [live.task for live in self._live.values() if live.task is not None]
-        if not tasks:
-            return
-        await asyncio.wait(tasks, timeout=grace_seconds)
+        """Begin none any more; let calls end for a while, then cut and settle them."""
+        await self._drain.close(grace_seconds, self._cut_all)
+
+    def _cut_all(self) -> None:
         for live in list(self._live.values()):
-            if live.asking is not None:
-                live.asking.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+            live.cut(STOPPING)
 
 
 def _count(model: str, made: Made, count: TokenCount, cost: int | None) -> None:

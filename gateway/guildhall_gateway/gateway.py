@@ -24,6 +24,7 @@ from guildhall_gateway.identity import Authenticator, IdentitySource
 from guildhall_gateway.inbox import Inbox
 from guildhall_gateway.ledger import Ledger
 from guildhall_gateway.live import CANCELLED, LiveCall, Rules, Timeouts
+from guildhall_gateway.offered import OfferedTools
 from guildhall_gateway.problems import Refused, lagging
 from guildhall_gateway.providers.route import Providers
 from guildhall_gateway.questions import Questions
@@ -83,7 +84,8 @@ class Gateway:
         tool_store = ToolStore(self.store)
         outward = where or reach(config.connections.allow, len(config.run_namespaces))
         self.connections = Connections(source, sink, doors.secrets, tool_store, outward)
-        self.tools = Tools(tool_store, self.approvals, source, self.connections, self._person_waits)
+        self.offered = OfferedTools(tool_store, source, self.connections)
+        self.tools = Tools(tool_store, self.approvals, self.offered, self.connections, self._person_waits)
         rules = Rules(tuple(config.models.allow), config.budgets, timeouts or Timeouts())
         self.providers = Providers(config)
         self._warming: asyncio.Task[None] | None = None
@@ -112,7 +114,7 @@ class Gateway:
         self._warming = asyncio.create_task(asyncio.to_thread(self.providers.warm))
 
     async def stop(self, grace_seconds: float = STOP_GRACE_SECONDS) -> None:
-        """Let calls end, settle them, write last statuses."""
+        """Begin no call any more, let those under way end, settle them, write last statuses."""
         await asyncio.gather(self.calls.close(grace_seconds), self.tools.close(grace_seconds))
         if self._warming is not None:
             await asyncio.gather(self._warming, return_exceptions=True)
@@ -140,9 +142,10 @@ class Gateway:
 
     async def start_call(self, run: RunView, request: ModelRequest) -> LiveCall | ModelReply:
         """A model call of a Run. Raises Refused."""
-        if run.private:
-            await self.retention.note_private(run.uid)
-        call = await self._granted_call(run, request)
+        with self.calls.admitted(run.uid, request.call_id):
+            if run.private:
+                await self.retention.note_private(run.uid)
+            call = await self._granted_call(run, request)
         now = self.source.run(run.uid)
         if now is None or now.cancelled or now.finished:
             self.calls.cut(run.uid)  # it was cancelled while we reserved
@@ -150,7 +153,7 @@ class Gateway:
 
     async def _granted_call(self, run: RunView, request: ModelRequest) -> LiveCall | ModelReply:
         """A call under the grant that is known; where it is too small, under the one a person may have raised."""
-        shown = self.tools.shown(run, request)
+        shown = self.offered.shown(run, request)
         known = self._grants.get(run.uid) or await self.grant(run)
         try:
             return await self.calls.start(run, known, request, shown)

@@ -14,7 +14,8 @@ from guildhall_contracts.guild import Budget
 from guildhall_contracts.model_api import MADE_ELSEWHERE, LedgerCall, LedgerView, ModelReply, ModelRequest
 from sqlalchemy import Connection, RowMapping, text
 
-from guildhall_gateway.budget import Grant, Scope, Totals, Worst, over_budget, totals_view
+from guildhall_gateway.budget import Grant, Over, Scope, Totals, Worst, over_budget, totals_view
+from guildhall_gateway.ledger_room import Room
 from guildhall_gateway.ledger_rows import (
     BEAT,
     BUDGET,
@@ -39,13 +40,14 @@ from guildhall_gateway.ledger_rows import (
     settlement,
     totals_in,
 )
-from guildhall_gateway.problems import Refusal, refusal
+from guildhall_gateway.problems import Refusal, gateway_error, refusal
 from guildhall_gateway.store import INSTANCE_ALIVE_SECONDS, Store
 
 Busy = Callable[[], set[tuple[str, str]]]
 """The calls this gateway is making, as (run, call id); asked after the rows are read."""
 
 ELSEWHERE: Final = {"cause": MADE_ELSEWHERE}
+HELD_RETRY_SECONDS: Final = 1.0  # for who asked here and waited already
 LOST_MAX_COUNT: Final = 2
 ATTEMPTS_MAX_COUNT: Final = 50
 
@@ -76,6 +78,13 @@ class Replay:
     reply: ModelReply
 
 
+@dataclass(frozen=True, slots=True)
+class Held(Refusal):
+    """Not now: calls under way hold what `scope` has left. Nothing of it is recorded."""
+
+    scope: str
+
+
 def _no(status: int, kind: ErrorKind, message: str, **more: Any) -> Refusal:
     return refusal(status, kind, message, **more)
 
@@ -85,10 +94,14 @@ class Ledger:
 
     def __init__(self, store: Store) -> None:
         self._store = store
+        self.room = Room()
 
     async def reserve(self, run: str, claim: Claim, now: float) -> Reserved | Replay | Refusal:
-        """Promise the worst case of a call, give back its stored reply, or say why neither."""
-        return await self._store.write(lambda connection: self._reserve(connection, run, claim, now))
+        """Promise the worst case of a call, give back its stored reply, or say why neither; Held: why not yet."""
+        answer = await self._store.write(lambda connection: self._reserve(connection, run, claim, now))
+        if isinstance(answer, Reserved):
+            self.room.changed(scope.key for scope in claim.scopes)
+        return answer
 
     def _reserve(self, connection: Connection, run: str, claim: Claim, now: float) -> Reserved | Replay | Refusal:
         key = {"run": run, "call_id": claim.request.call_id}
@@ -100,9 +113,10 @@ class Ledger:
         if was_refused:
             connection.execute(DROP_REFUSED, key)
         attempt = 1 if newest is None else int(newest["attempt"]) + (not was_refused)
-        too_dear = _promise(connection, claim)
-        connection.execute(INSERT, key | self._row(claim, attempt, now, too_dear))
-        return too_dear or Reserved(attempt, claim.worst)
+        no_room = _promise(connection, claim)
+        if not isinstance(no_room, Held):
+            connection.execute(INSERT, key | self._row(claim, attempt, now, no_room))
+        return no_room or Reserved(attempt, claim.worst)
 
     def _row(self, claim: Claim, attempt: int, now: float, too_dear: Refusal | None) -> dict[str, Any]:
         return {
@@ -140,13 +154,15 @@ class Ledger:
         """Close a reserved call and give the Run's totals; one closed already stays: nothing is counted twice."""
         key = {"run": run, "call_id": call_id, "attempt": attempt}
 
-        def work(connection: Connection) -> Totals:
+        def work(connection: Connection) -> tuple[Totals, list[str]]:
             row = connection.execute(ONE, key).mappings().first()
             if row is not None:
                 _close(connection, row, outcome, now)
-            return totals_in(connection, f"run:{run}")
+            return totals_in(connection, f"run:{run}"), _payers(row)
 
-        return await self._store.write(work)
+        totals, payers = await self._store.write(work)
+        self.room.changed(payers)
+        return totals
 
     async def settle_orphans(self, now: float, busy: Busy = set) -> list[str]:
         """Close at worst case what is reserved but made by nobody: not by a living gateway, not in `busy`.
@@ -161,6 +177,7 @@ class Ledger:
                 continue
             if await self._store.write(lambda connection, row=row: self._close_orphan(connection, row, now)):  # type: ignore[misc]
                 touched.append(str(row["run"]))
+                self.room.changed(_payers(row))
         return list(dict.fromkeys(touched))
 
     def _close_orphan(self, connection: Connection, row: RowMapping, now: float) -> bool:
@@ -232,7 +249,9 @@ def _replay(connection: Connection, newest: RowMapping, digest: str) -> Replay |
 
 
 def _promise(connection: Connection, claim: Claim) -> Refusal | None:
-    """Add the worst case to every scope; when one has no room, take it back from those before and say why."""
+    """Add the worst case to every scope; when one has no room, take it back from those before and say why.
+
+    What is taken back before a wait holds up nobody else: who waits, holds nothing."""
     worst = claim.worst
     done: list[Scope] = []
     for scope in claim.scopes:
@@ -241,11 +260,17 @@ def _promise(connection: Connection, claim: Claim) -> Refusal | None:
             continue
         for earlier in done:
             connection.execute(SETTLE, settlement(earlier.key, worst, None))
-        over = over_budget(scope, totals_in(connection, scope.key), worst)
-        if over is None:
-            return _no(402, "budget_exhausted", f"{scope.what} has no room for another call", detail={"stop": "hard"})
-        return _no(402, "budget_exhausted", over.why, detail=claim.grant.stop(scope, over))
+        return _no_room(claim.grant, scope, over_budget(scope, totals_in(connection, scope.key), worst))
     return None
+
+
+def _no_room(grant: Grant, scope: Scope, over: Over | None) -> Refusal:
+    """Held, or a stop. Nothing `over`: another call settled between the attempt and this look at it."""
+    if over is not None and not over.held:
+        return _no(402, "budget_exhausted", over.why, detail=grant.stop(scope, over))
+    why = over.why if over is not None else f"{scope.what} had no room a moment ago"
+    error = gateway_error("budget_exhausted", why, retryable=True, retry_after_seconds=HELD_RETRY_SECONDS)
+    return Held(402, error, scope.key)
 
 
 def _has_room(connection: Connection, scope: Scope, worst: Worst) -> bool:
@@ -256,6 +281,11 @@ def _has_room(connection: Connection, scope: Scope, worst: Worst) -> bool:
         return True
     connection.execute(NEW_SCOPE, {"scope": scope.key})  # it may be new, or made by another a moment ago
     return connection.execute(RESERVE, values).rowcount == 1
+
+
+def _payers(row: RowMapping | None) -> list[str]:
+    """The scopes that pay for a call."""
+    return list(json.loads(row["scopes"])) if row is not None else []
 
 
 def _close(connection: Connection, row: RowMapping, outcome: Outcome, now: float) -> bool:
@@ -275,7 +305,7 @@ def _close(connection: Connection, row: RowMapping, outcome: Outcome, now: float
     if connection.execute(CLOSE, key | values).rowcount != 1:
         return False
     worst = Worst(int(row["reserved_tokens"]), row["reserved_micro_usd"])
-    for scope in json.loads(row["scopes"]):
+    for scope in _payers(row):
         connection.execute(SETTLE, settlement(scope, worst, outcome))
     if outcome.reply is not None:
         body = outcome.reply.model_dump_json(by_alias=True, exclude_none=True)

@@ -69,6 +69,12 @@ class LiveCall:
     task: asyncio.Task[None] | None = None
     cut_by: GatewayError | None = None
 
+    def cut(self, why: GatewayError) -> None:
+        """Stop asking, once: a second cancellation could come while the provider is being closed."""
+        if self.asking is not None and not self.asking.done() and self.cut_by is None:
+            self.cut_by = why
+            self.asking.cancel()
+
     def tell(self, line: AnyLine) -> None:
         if self.early is not None and len(self.early) < FOLLOWER_QUEUE_MAX_COUNT:
             self.early.append(line)

@@ -7,6 +7,7 @@ from guildhall_contracts.errors import ErrorKind, error_info
 from guildhall_contracts.model_api import GatewayError
 
 ELSEWHERE_LOOK_SECONDS: Final = 0.3  # how often a call that another gateway makes is looked for
+DRAINING_RETRY_SECONDS: Final = 5.0  # an executor gives up after six tries: they must outlast our grace
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +52,15 @@ UNAUTHENTICATED = refusal(
     retryable=False,
 )
 """One text for every reason, so that a stranger learns nothing from the difference."""
+
+DRAINING: Final = refusal(
+    503,
+    "llm_unavailable",
+    "the gateway is stopping; ask again",
+    retry_after_seconds=DRAINING_RETRY_SECONDS,
+    retryable=True,
+)
+"""To whoever would begin a call that this gateway would not be there to end; nothing of it is recorded."""
 
 
 def lagging(what: str) -> Refusal:

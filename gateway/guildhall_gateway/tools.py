@@ -1,4 +1,4 @@
-"""External tools for Runs: what is offered, and calls, each made at most once.
+"""Calls of external tools for Runs, each made at most once.
 
 Guards what leaves the cluster: policy and approval are enforced here, where the calls are made.
 """
@@ -7,29 +7,29 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 from weakref import WeakValueDictionary
 
 from guildhall_contracts import limits
 from guildhall_contracts.approvals import ApprovalRequest
-from guildhall_contracts.canonical import NotCanonical, arguments_hash, canonical_json, digest, sha256_hex
-from guildhall_contracts.external import ExternalCall, ExternalResult, ExternalTool, ExternalTools
-from guildhall_contracts.guild import GuildSpec
-from guildhall_contracts.model_api import ModelRequest
-from guildhall_contracts.policy import ToolPolicy, is_external, needs_approval
-from pydantic import ValidationError
+from guildhall_contracts.canonical import NotCanonical, arguments_hash, canonical_json, sha256_hex
+from guildhall_contracts.external import ExternalCall, ExternalResult
+from guildhall_contracts.policy import ToolPolicy, needs_approval
 from sqlalchemy import Connection
 
 from guildhall_gateway.adapters.arguments import argument_problem
 from guildhall_gateway.adapters.connections import Connections
 from guildhall_gateway.adapters.kept import Kept
-from guildhall_gateway.adapters.listing import Offer, model_description
+from guildhall_gateway.adapters.listing import Offer
 from guildhall_gateway.adapters.normalise import label_of, result_block, result_text
 from guildhall_gateway.adapters.target import Problem
 from guildhall_gateway.approval_store import ApprovalStore
-from guildhall_gateway.problems import ELSEWHERE_LOOK_SECONDS, Refusal, Refused, lagging, refusal
-from guildhall_gateway.runs import RunSource, RunView
-from guildhall_gateway.tool_policy import Rights, denied, external_names, permitted
+from guildhall_gateway.drain import Drain
+from guildhall_gateway.offered import OfferedTools, require_listed
+from guildhall_gateway.problems import ELSEWHERE_LOOK_SECONDS, Refusal, Refused, refusal
+from guildhall_gateway.runs import RunView
+from guildhall_gateway.tool_policy import denied, permitted
 from guildhall_gateway.tool_store import Before, CallRecord, ToolStore
 
 log = logging.getLogger(__name__)
@@ -38,100 +38,48 @@ END_PAUSES_SECONDS: Final = (0.2, 1.0, 3.0)
 SLOW: Final = f"another gateway makes it and has no answer after {limits.EXTERNAL_CALL_MAX_SECONDS} seconds"
 RESTARTED: Final = "the gateway was restarted while it was being made"
 UNKNOWN: Final = "Whether this call took effect is not known: {why}. Look before you repeat it."
-Calls = dict[tuple[str, str], tuple[str, "asyncio.Task[ExternalResult]"]]
+ENDED: Final = "the Run or the gateway ended while it was being made"
+
+
+@dataclass(frozen=True, slots=True)
+class _Live:
+    """A call being made. Only `asking` is ever cut, so that no cut comes between a result and its being kept."""
+
+    request_sha256: str
+    asking: "asyncio.Task[ExternalResult]"
+    task: "asyncio.Task[ExternalResult]"
+
+    def cut(self) -> None:
+        """Stop asking, once: a second cancellation could come while the session is being closed."""
+        if not self.asking.cancelling():
+            self.asking.cancel()
 
 
 class Tools:
-    """Serves `GET /v1/tools` and `POST /v1/tools/{name}`."""
+    """Serves `POST /v1/tools/{name}`."""
 
     def __init__(
         self,
         store: ToolStore,
         approvals: ApprovalStore,
-        source: RunSource,
+        offered: OfferedTools,
         connections: Connections,
         decided: Callable[[str], None],
     ) -> None:
         self._store = store
         self._approvals = approvals
-        self._source = source
+        self._offered = offered
         self._connections = connections
         self._decided = decided
-        self._live: Calls = {}
+        self._live: dict[tuple[str, str], _Live] = {}
+        self._drain = Drain()
         self._turns: WeakValueDictionary[tuple[str, str], asyncio.Lock] = WeakValueDictionary()
-
-    async def rights(self, run: RunView) -> Rights:
-        """The Run's own rights, by the Guild it was frozen with. Raises Refused."""
-        kept = await self._store.guild(run.uid)
-        if kept is None:
-            kept = self._frozen(run)
-            await self._store.freeze(run.uid, kept)
-        return Rights(run, kept)
-
-    def _frozen(self, run: RunView) -> GuildSpec:
-        """The Guild with the digest the operator recorded for this Run; any other one gives no rights."""
-        if run.guild_digest is None:
-            raise Refused(lagging("the Guild in this Run's status"))
-        view = self._source.guild(run.namespace, run.guild_ref) if run.guild_ref else None
-        raw = run.guild or (view.spec if view else None)
-        try:
-            guild = GuildSpec.model_validate(raw)
-            same = digest(guild) == run.guild_digest
-        except (ValidationError, NotCanonical):
-            same = False
-        if not same:
-            text = (
-                "the Guild was changed while this Run was starting, so its external tools are not known; start it again"
-            )
-            raise Refused(denied("tool_denied", text))
-        return guild
-
-    async def offered(self, run: RunView) -> ExternalTools:
-        """What roles of this Run may be offered. Raises Refused."""
-        offers, unseen = self._seen(run)
-        if not offers and not unseen:
-            return ExternalTools()
-        rights = await self.rights(run)
-        for name in external_names(rights.guild):
-            self._waited_for(name, unseen)
-        tools = []
-        for name in external_names(rights.guild):
-            kept, offer = offers.get(name, (None, None))
-            policy = rights.policy(name, offer) if offer else None
-            if kept and offer and policy:
-                text = model_description(kept.view.name, offer)
-                tools.append(ExternalTool(name=name, description=text, parameters=offer.parameters, policy=policy))
-        return ExternalTools(tools=tools[: limits.EXTERNAL_TOOLS_PER_RUN_MAX_COUNT])
-
-    def _seen(self, run: RunView) -> tuple[dict[str, tuple[Kept, Offer]], set[str]]:
-        """What is offered now, and the Connections of which that is not known yet. Raises Refused."""
-        if not self._source.ready():
-            raise Refused(lagging("the connections of this namespace"))
-        return self._connections.offers(run.namespace), self._connections.unseen(run.namespace)
-
-    def _waited_for(self, tool: str, unseen: set[str]) -> None:
-        connection = tool.partition("__")[0]
-        if connection in unseen:
-            raise Refused(lagging(f"the tools of connection '{connection}'"))
-
-    def shown(self, run: RunView, request: ModelRequest) -> ModelRequest:
-        """The request without the external tools nobody offers any more."""
-        if not self._source.ready() or not any(is_external(tool.name) for tool in request.tools):
-            return request  # what is not known to be gone stays; its calls are judged one by one
-        offers, unseen = self._seen(run)
-        kept = [
-            tool
-            for tool in request.tools
-            if not is_external(tool.name) or tool.name in offers or tool.name.partition("__")[0] in unseen
-        ]
-        return request if len(kept) == len(request.tools) else request.model_copy(update={"tools": kept})
 
     async def call(self, run: RunView, tool: str, call: ExternalCall) -> ExternalResult:
         """The result of a call that is made now, being made, or was made before. Raises Refused."""
         record = _record(run, tool, call)
         async with self._turn(record):
-            live = self._making(record)
-            found = live or await self._begun(run, record, call, await self._store.before(record))
+            found = self._making(record) or await self._begun(run, record, call)
         return found if isinstance(found, ExternalResult) else await asyncio.shield(found)
 
     def _turn(self, record: CallRecord) -> asyncio.Lock:
@@ -147,32 +95,40 @@ class Tools:
         live = self._live.get((record.run, record.call_id))
         if live is None:
             return None
-        _same(live[0], record)
-        return live[1]
+        _same(live.request_sha256, record)
+        return live.task
 
     async def _begun(
-        self, run: RunView, record: CallRecord, call: ExternalCall, before: Before | None
+        self, run: RunView, record: CallRecord, call: ExternalCall
     ) -> "asyncio.Task[ExternalResult] | ExternalResult":
-        if before is None:
-            offers, unseen = self._seen(run)
-            self._waited_for(record.tool, unseen - {name.partition("__")[0] for name in offers})
-            policy = await self._judged(run, record.tool, call, {name: offer for name, (_, offer) in offers.items()})
-            began = await self._store.begin(record, self._approvals.clock(), self._approval(run, record, call, policy))
-            if isinstance(began, str):
-                raise Refused(denied("approval_refused", f"the call was not made: {began}"))
-            if began is None:
-                self._decided(run.uid)
-                return self._start(run, record, call, *offers[record.tool])
-            before = began
-        return await self._again(run, record, before)
+        with self._drain.admitted():
+            found = await self._store.before(record) or await self._first(run, record, call)
+        return await self._again(run, record, found) if isinstance(found, Before) else found
+
+    async def _first(
+        self, run: RunView, record: CallRecord, call: ExternalCall
+    ) -> "asyncio.Task[ExternalResult] | Before":
+        """The task of a call that nobody has begun; Before where another gateway was faster. Raises Refused."""
+        offers, unlisted = self._offered.offers(run)
+        require_listed(record.tool, unlisted - {name.partition("__")[0] for name in offers})
+        policy = await self._judged(run, record.tool, call, {name: offer for name, (_, offer) in offers.items()})
+        began = await self._store.begin(record, self._approvals.clock(), self._approval(run, record, call, policy))
+        if isinstance(began, str):
+            raise Refused(denied("approval_refused", f"the call was not made: {began}"))
+        if began is None:
+            self._decided(run.uid)
+            return self._start(run, record, call, *offers[record.tool])
+        return began
 
     def _start(
         self, run: RunView, record: CallRecord, call: ExternalCall, kept: Kept, offer: Offer
     ) -> "asyncio.Task[ExternalResult]":
         key = (run.uid, call.call_id)
-        task = asyncio.create_task(self._made(run, record, call, kept, offer))
-        self._live[key] = (record.request_sha256, task)
-        task.add_done_callback(lambda _: self._live.pop(key, None))  # also of one cut before it began
+        asking = asyncio.create_task(self._asked(run, record, call, kept, offer))
+        task = asyncio.create_task(self._made(run, record, asking))
+        self._live[key] = _Live(record.request_sha256, asking, task)
+        self._drain.follow(task)
+        task.add_done_callback(lambda _: self._live.pop(key, None))
         return task
 
     async def _again(self, run: RunView, record: CallRecord, before: Before) -> ExternalResult:
@@ -185,16 +141,20 @@ class Tools:
         return await self._store.end(run.uid, _unknown(record, why))
 
     async def _made_elsewhere(self, record: CallRecord, before: Before) -> Before:
-        """What became of it, once the gateway that makes it has an answer, or lives no more, or took too long."""
+        """What became of it, once the gateway that makes it has an answer, or lives no more, or took too long.
+
+        Raises Refused where this gateway stops meanwhile.
+        """
         end = time.monotonic() + limits.EXTERNAL_CALL_MAX_SECONDS
         while before.elsewhere and time.monotonic() < end:
             await asyncio.sleep(ELSEWHERE_LOOK_SECONDS)
+            self._drain.check()
             before = await self._store.before(record) or before
         return before
 
     async def _judged(self, run: RunView, tool: str, call: ExternalCall, offers: dict[str, Offer]) -> ToolPolicy:
         """The policy a call is made by. Raises Refused."""
-        policy = permitted(await self.rights(run), call.role, tool, offers)
+        policy = permitted(await self._offered.rights(run), call.role, tool, offers)
         if isinstance(policy, Refusal):
             raise Refused(policy)
         problem = await asyncio.to_thread(argument_problem, offers[tool].parameters, call.arguments)
@@ -227,14 +187,11 @@ class Tools:
         )
         return lambda connection: self._approvals.use(connection, request, run.uid)
 
-    async def _made(
-        self, run: RunView, record: CallRecord, call: ExternalCall, kept: Kept, offer: Offer
-    ) -> ExternalResult:
-        """Make the call and keep what came of it, whatever that is."""
+    async def _made(self, run: RunView, record: CallRecord, asking: "asyncio.Task[ExternalResult]") -> ExternalResult:
+        """Keep what came of the call, whatever that is."""
         try:
-            result = await self._asked(run, record, call, kept, offer)
-        except asyncio.CancelledError:
-            result = _unknown(record, "the Run or the gateway ended while it was being made")
+            await asyncio.wait([asking])
+            result = _unknown(record, ENDED) if asking.cancelled() else asking.result()
         except Exception:
             log.exception("call %s of run %s", record.call_id, run.uid)
             result = _unknown(record, "the gateway failed while it was being made")
@@ -265,22 +222,21 @@ class Tools:
 
     def cut(self, run: str) -> None:
         """End every call of a Run now."""
-        for (uid, _), (_, task) in list(self._live.items()):
+        for (uid, _), live in list(self._live.items()):
             if uid == run:
-                task.cancel()
+                live.cut()
 
     async def forget(self, run: str) -> None:
         """Delete what was for a Run that is gone."""
         await self._store.forget(run)
 
     async def close(self, grace_seconds: float) -> None:
-        """Let calls end for a while, then cut them."""
-        tasks = [task for _, task in self._live.values()]
-        if tasks:
-            await asyncio.wait(tasks, timeout=grace_seconds)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
+        """Begin none any more; let calls end for a while, then cut them, and keep that as well."""
+        await self._drain.close(grace_seconds, self._cut_all)
+
+    def _cut_all(self) -> None:
+        for live in list(self._live.values()):
+            live.cut()
 
 
 def _record(run: RunView, tool: str, call: ExternalCall) -> CallRecord:

@@ -18,15 +18,35 @@ def schema(**properties: Any) -> dict[str, Any]:
     return sound_schema({"type": "object", "properties": properties})
 
 
-TEXT = {"type": "string"}
+TEXT, NUMBER = {"type": "string"}, {"type": "integer"}
 URI = {"type": "string", "format": "uri"}
 HREF = {"type": "object", "properties": {"b": {"properties": {"href": TEXT}}}}
 CHOICE = {"anyOf": [{"type": "null"}, {"type": "string", "format": "url"}]}
+CONDITION = {
+    "properties": {"k": TEXT},
+    "if": {"properties": {"k": {"const": "x"}}},
+    "then": {"properties": {"url": TEXT}},
+}
 PART = {"type": "object", "$defs": {"P": {"properties": {"link": TEXT}}}, "properties": {"p": {"$ref": "#/$defs/P"}}}
 FETCHES: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
     "an argument named url": ("look", "Looks.", schema(url=TEXT), {}),
     "in camel case": ("look", "Looks.", schema(targetUrl=TEXT), {}),
     "in capitals": ("look", "Looks.", schema(imageURLs={"type": "array", "items": TEXT}), {}),
+    "in capitals alone": ("look", "Looks.", schema(IMAGEURL=TEXT), {}),
+    "run together": ("look", "Looks.", schema(imageurl=TEXT), {}),
+    "run together, at its beginning": ("look", "Looks.", schema(urlstring=TEXT), {}),
+    "a page of the web": ("look", "Looks.", schema(webpage=TEXT), {}),
+    "a page of the web in two words": ("look", "Looks.", schema(web_page=TEXT), {}),
+    "a link run together": ("look", "Looks.", schema(permalink=TEXT), {}),
+    "an address run together": ("look", "Looks.", schema(REDIRECTURI=TEXT), {}),
+    "in a part of a composition": ("look", "Looks.", sound_schema({"allOf": [{"properties": {"link": TEXT}}]}), {}),
+    "in a condition": ("look", "Looks.", sound_schema(CONDITION), {}),
+    "a program that fetches": ("curl", "Runs it.", schema(args={"type": "array", "items": TEXT}), {}),
+    "a program, with more": ("run_wget", "Runs it.", schema(args=TEXT), {}),
+    "a program, by its description": ("run", "Like curl.", schema(args=TEXT), {}),
+    "its name run together": ("GETURL", "Gives text.", schema(q=TEXT), {}),
+    "its name in capitals": ("HTTPGET", "Gives text.", schema(q=TEXT), {}),
+    "its deed run together": ("webfetch", "Gives text.", schema(q=TEXT), {}),
     "a hook": ("notify", "Tells.", schema(web_hook={"type": "string", "description": "where"}, webhook=TEXT), {}),
     "a host": ("ping", "Pings.", schema(host=TEXT), {}),
     "format uri": ("look", "Looks.", schema(where={"type": "string", "format": "uri"}), {}),
@@ -45,6 +65,19 @@ PLAIN: dict[str, tuple[str, str, dict[str, Any], dict[str, Any]]] = {
     "a number": ("read_note", "The text of a note.", schema(number={"type": "integer"}), {}),
     "a page number": ("list", "A page of notes.", schema(page={"type": "integer"}), {}),
     "a count of links": ("count", "Counts.", schema(links={"type": "integer"}), {}),
+    "a count of links in a part": (
+        "count",
+        "Counts.",
+        sound_schema({"allOf": [{"properties": {"links": NUMBER}}] * 2}),
+        {},
+    ),
+    "words that only sound so": (
+        "list",
+        "Notes.",
+        schema(security=TEXT, maturity=TEXT, during=TEXT, prerequisites=TEXT),
+        {},
+    ),
+    "a name that only sounds so": ("cooking_time", "Of a dish.", schema(dish=TEXT), {}),
     "a search": ("search_notes", "Notes that have a word.", schema(query=TEXT, limit={"type": "integer"}), {}),
 }
 

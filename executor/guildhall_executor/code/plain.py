@@ -9,6 +9,7 @@ DEPTH_MAX: Final = 32
 ITEMS_MAX_COUNT: Final = 200_000
 PIECE_MAX_CHARS: Final = 16 * 1024
 ERROR_MAX_BYTES: Final = 8 * 1024
+ARGUMENTS_MAX_BYTES: Final = 768 * 1024  # within what a frame to the host takes
 _INTEGER_MAX_BITS: Final = 4_096
 
 
@@ -32,7 +33,7 @@ def arguments(name: str, parameters: Sequence[str], positional: Sequence[Any], n
     twice = by_place.keys() & named.keys()
     if twice:
         raise TypeError(f"{name}() got several values for '{min(twice)}'")
-    return to_json({**by_place, **named}, 768 * 1024)
+    return to_json({**by_place, **named}, ARGUMENTS_MAX_BYTES)
 
 
 class _Copier:

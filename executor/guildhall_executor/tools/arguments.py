@@ -1,12 +1,12 @@
 """Checks what a model wrote as arguments. Guards against calls nobody foresaw: any text gives a value or a refusal."""
 
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from guildhall_contracts.canonical import NotCanonical, parse_arguments
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-_SHOWN_PROBLEMS_MAX_COUNT = 4
+_SHOWN_PROBLEMS_MAX_COUNT: Final = 4
 A = TypeVar("A", bound="Arguments")
 
 

@@ -12,8 +12,13 @@ from guildhall_contracts.visible import visible
 SHOWN_MAX_BYTES: Final = limits.EVENT_TOOL_OUTPUT_MAX_BYTES - 1_024  # the status line and marks need room too
 LINE_MAX_BYTES: Final = 4_096
 
+_STRING_MAX_CHARS: Final = 4_096  # of a window's title, a link's address
+
+# A string (title, link) goes with its sequence only if it ends, on its line: what follows one that does not end is
+# what the command said, and only the two characters that began it go.
 _ESCAPE_SEQUENCE: Final = re.compile(
-    r"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b]*(?:\x07|\x1b\\)?|[ -/]*[0-~])|\x9b[0-?]*[ -/]*[@-~]"
+    rf"\x1b(?:\[[0-?]*[ -/]*[@-~]|[\]PX^_][^\x07\x1b\r\n]{{0,{_STRING_MAX_CHARS}}}(?:\x07|\x1b\\)|[ -/]*[0-~])"
+    r"|\x9b[0-?]*[ -/]*[@-~]"
 )
 _MARK: Final = re.compile(r"\[guildhall: [^\]\n]{0,200}\]")
 

@@ -1,6 +1,6 @@
 """Whether a call's arguments fit its tool. Guards a server, and whoever approves, against what nobody foresaw."""
 
-from typing import Any
+from typing import Any, Final
 
 from guildhall_contracts import limits
 from guildhall_contracts.canonical import NotCanonical, canonical_json
@@ -8,8 +8,8 @@ from jsonschema import Draft202012Validator
 
 from guildhall_gateway.adapters.schema import shown_text
 
-NODES_MAX_COUNT = 10_000
-SHOWN_MAX_CHARS = 300
+NODES_MAX_COUNT: Final = 10_000
+SHOWN_MAX_CHARS: Final = 300
 
 
 def argument_problem(schema: dict[str, Any], arguments: dict[str, Any]) -> str | None:

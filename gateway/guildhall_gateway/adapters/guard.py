@@ -1,8 +1,9 @@
 """Where a request to a tool server may go, and how much may come back. Guards the cluster's own addresses and memory.
 
 Only the one origin a Connection names; no redirect leaves it. The name is looked up here and the addresses judged
-before anything is sent, so that no name can point at this machine, the metadata service or the API server. Answers are
-cut off at a bound, compressed ones refused, streams of the server's own never opened.
+before anything is sent, so that no name can point at this machine, the metadata service or the API server; a connection
+is made to a judged address and to nothing a name means later. Answers are cut off at a bound, compressed ones refused,
+streams of the server's own never opened.
 """
 
 import asyncio
@@ -22,6 +23,7 @@ from guildhall_contracts import limits
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 CALL_META: Final = "guildhall.dev/call"
+ADDRESSES_TRIED_MAX_COUNT: Final = 16  # of one name; a large provider has eight of either family
 _NOT_TAKEN: Final = frozenset({401, 403, 404, 405, 429})
 _PORTS: Final = {"http": 80, "https": 443}
 _CARRIERS: Final = tuple((ipaddress.IPv6Network(text), shift) for text, shift in (
@@ -117,6 +119,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         self._origin = origin_of(url)
         self._forbidden = forbidden
         self._inner = httpx2.AsyncHTTPTransport(verify=tls, trust_env=False)
+        self._answered = ""  # the address that answered last: while it is the name's, it is tried first
         self._fates: dict[str, Fate] = {}
 
     def fate(self, call: str = "") -> Fate:
@@ -155,18 +158,24 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         return response
 
     async def _onward(self, request: httpx2.Request) -> httpx2.Response:
-        address = await self._address(request.url.host, request.url.port or _PORTS[request.url.scheme])
-        headers = [(k, v) for k, v in request.headers.raw if k.lower() != b"accept-encoding"]
-        onward = httpx2.Request(
-            request.method,
-            request.url.copy_with(host=address),
-            headers=[*headers, (b"accept-encoding", b"identity")],
-            stream=request.stream,
-            extensions={**request.extensions, "sni_hostname": request.url.host},
-        )
-        return await self._inner.handle_async_request(onward)
+        """The answer of the first address a connection is had to, each given a fair share of the time that is left."""
+        found = await self._addresses(request.url.host, request.url.port or _PORTS[request.url.scheme])
+        addresses = sorted(found, key=lambda one: one != self._answered)
+        end = _now() + _connect_seconds(request)
+        while True:
+            address = addresses.pop(0)
+            seconds = max(end - _now(), 0.0) / (len(addresses) + 1)
+            try:
+                response = await self._inner.handle_async_request(_to(address, request, seconds))
+            except (httpx2.ConnectError, httpx2.ConnectTimeout):  # nothing of the request was sent
+                if not addresses:
+                    raise
+            else:
+                self._answered = address
+                return response
 
-    async def _address(self, host: str, port: int) -> str:
+    async def _addresses(self, host: str, port: int) -> list[str]:
+        """Where a name leads, in the resolver's order. Raises Forbidden where one of them may not be reached."""
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout(limits.EXTERNAL_CONNECT_MAX_SECONDS):
@@ -174,12 +183,35 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         except (OSError, TimeoutError, UnicodeError) as error:
             raise httpx2.ConnectError(f"the name {host} is not known ({type(error).__name__})") from error
         addresses = [judged(str(entry[4][0]), self._forbidden) for entry in found]
-        if not addresses or None in addresses:
+        allowed = [address for address in addresses if address is not None]
+        if not allowed or len(allowed) < len(addresses):
             raise Forbidden(f"{host} is, or points at, an address no Connection may reach")
-        return str(addresses[0])
+        return list(dict.fromkeys(allowed))[:ADDRESSES_TRIED_MAX_COUNT]
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _connect_seconds(request: httpx2.Request) -> float:
+    seconds = request.extensions.get("timeout", {}).get("connect")
+    return float(limits.EXTERNAL_CONNECT_MAX_SECONDS if seconds is None else seconds)
+
+
+def _to(address: str, request: httpx2.Request, connect_seconds: float) -> httpx2.Request:
+    """The request to a judged address; its Host and the name its certificate must have stay those of the URL."""
+    headers = [(k, v) for k, v in request.headers.raw if k.lower() != b"accept-encoding"]
+    timeout = {**request.extensions.get("timeout", {}), "connect": connect_seconds}
+    return httpx2.Request(
+        request.method,
+        request.url.copy_with(host=address),
+        headers=[*headers, (b"accept-encoding", b"identity")],
+        stream=request.stream,
+        extensions={**request.extensions, "sni_hostname": request.url.host, "timeout": timeout},
+    )
 
 
 class _Bounded(httpx2.AsyncByteStream):

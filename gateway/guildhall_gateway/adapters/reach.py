@@ -15,12 +15,21 @@ _ADDRESSES: Final = frozenset({
     "callback", "host", "hosts", "hostname", "domain", "domains", "website", "site", "feed", "origin", "proxy",
     "server", "address", "addresses", "recipient", "recipients",
 })  # fmt: skip
+# The same in names whose words run together (`IMAGEURL`, `webpage`), as the capitals do not part them.
+_RUN_TOGETHER: Final = re.compile(
+    r"url|^http|^web|^www|(?:uri|href|link|website|webpage|homepage|hostname|endpoint|webhook|callback|domain)s?$"
+)
 _FORMATS: Final = frozenset({"uri", "uri-reference", "iri", "iri-reference", "uri-template", "url", "hostname",
                              "idn-hostname", "ipv4", "ipv6", "email"})  # fmt: skip
 _NO_TEXT: Final = ("integer", "number", "boolean", "null")
+_PROGRAMS: Final = "curl|wget|httpie|s?ftp|scp|rsync|ssh|telnet|netcat|socat|whois|nslookup|traceroute"
 _DEEDS: Final = re.compile(
-    r"\b(fetch\w*|download\w*|brows\w+|crawl\w*|scrap\w+|navigat\w+|webhooks?|https?|urls?|web ?pages?|web ?sites?)\b",
+    r"\b(fetch\w*|download\w*|brows\w+|crawl\w*|scrap\w+|navigat\w+|webhooks?|https?|urls?|web ?pages?|web ?sites?"
+    rf"|{_PROGRAMS})\b",
     re.IGNORECASE,
+)
+_NAMED_DEEDS: Final = re.compile(
+    rf"fetch|download|brows|crawl|scrap|navigat|webhook|http|url|webpage|website|^(?:{_PROGRAMS})$|wget|netcat"
 )
 _OUT: Final = ToolPolicy(effect="consequential", allowed_in_private=True, allowed_without_user_present=True)
 
@@ -35,7 +44,9 @@ def reaches_out(name: str, description: str, schema: dict[str, Any], hints: dict
     for hint in ("openWorldHint", "destructiveHint"):
         if hints.get(hint) is True:
             return f"its server says {hint}"
-    deed = _DEEDS.search(" ".join(words(name))) or _DEEDS.search(description)
+    spoken = words(name)
+    run_together = (_NAMED_DEEDS.search(word) for word in (*spoken, "".join(spoken)))
+    deed = _DEEDS.search(" ".join(spoken)) or next(filter(None, run_together), None) or _DEEDS.search(description)
     if deed:
         return f"it says '{deed.group()}'"
     return _address_in(schema)
@@ -46,7 +57,7 @@ def _address_in(schema: dict[str, Any]) -> str:
     if str(schema.get("format", "")).lower() in _FORMATS:
         return f"an argument has the format '{schema['format']}'"
     for name, part in schema.get("properties", {}).items():
-        if set(words(name)) & _ADDRESSES and part.get("type") not in _NO_TEXT:
+        if _is_address(name) and part.get("type") not in _NO_TEXT:
             return f"its argument '{name}' looks like an address"
         deed = _DEEDS.search(part.get("description", ""))
         if deed:
@@ -55,6 +66,11 @@ def _address_in(schema: dict[str, Any]) -> str:
     for key in ("anyOf", "allOf"):
         nested += schema.get(key, [])
     return next((why for part in nested if isinstance(part, dict) and (why := _address_in(part))), "")
+
+
+def _is_address(name: str) -> bool:
+    spoken = words(name)
+    return bool(_ADDRESSES.intersection(spoken)) or any(map(_RUN_TOGETHER.search, (*spoken, "".join(spoken))))
 
 
 def policy_of(declared: ToolPolicy | None, reaching: str) -> ToolPolicy:

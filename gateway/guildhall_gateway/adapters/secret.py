@@ -1,6 +1,7 @@
 """From a Connection to where it leads and what is shown there. Guards a token against being sent to another host."""
 
 from collections.abc import Collection
+from typing import Final
 
 from guildhall_contracts.connection import ConnectionSpec
 from guildhall_contracts.fetch import place_of
@@ -9,7 +10,7 @@ from guildhall_gateway.adapters.guard import Network, origin_of
 from guildhall_gateway.adapters.target import Problem, Target
 from guildhall_gateway.runs import SecretSource
 
-TOKEN_MAX_CHARS = 8_192
+TOKEN_MAX_CHARS: Final = 8_192
 
 
 async def target_of(

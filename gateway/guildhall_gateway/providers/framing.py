@@ -1,11 +1,12 @@
 """Renders Blocks for a model. Guards against data that plays instruction: its frame has a mark it cannot forge."""
 
 import hashlib
+from typing import Final
 
 from guildhall_contracts.base import one_line
 from guildhall_contracts.content import Block
 
-_LABEL_MAX_CHARS = 200
+_LABEL_MAX_CHARS: Final = 200
 
 
 def framed(block: Block) -> str:

@@ -1,13 +1,14 @@
 """OpenAI's chat protocol as compatible servers really speak it: some give two tool calls one index, or one id, or none.
 
-Guards against two calls being joined into one whose arguments nobody wrote.
+Guards against two calls being joined into one whose arguments nobody wrote, and against a stream without an end: the
+library takes what came for all there is.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from openai.types.chat import chat_completion_chunk
-from pydantic_ai.messages import ModelResponseStreamEvent
+from pydantic_ai.messages import ModelResponse, ModelResponseStreamEvent
 from pydantic_ai.models.openai import OpenAIChatModel, OpenAIStreamedResponse
 
 from guildhall_gateway.providers.unframed import Unframed
@@ -16,6 +17,11 @@ from guildhall_gateway.providers.unframed import Unframed
 @dataclass
 class _Stream(OpenAIStreamedResponse):
     _slots: dict[object, str] = field(default_factory=dict, init=False)
+
+    def get(self) -> ModelResponse:
+        """What came; incomplete until a finish reason has come, also where the library supposes one."""
+        response = super().get()
+        return response if self._has_finish_reason else replace(response, state="incomplete")
 
     def _map_tool_call_delta(self, choice: chat_completion_chunk.Choice) -> Iterable[ModelResponseStreamEvent]:
         for delta in choice.delta.tool_calls or []:

@@ -5,9 +5,10 @@ provider's error text is never passed on, since it may quote them. Redirects are
 """
 
 import asyncio
+import contextlib
 import logging
 import os
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final, TypedDict
@@ -21,11 +22,20 @@ from pydantic_ai.models import Model, ModelRequestParameters
 from pydantic_ai.settings import ModelSettings
 
 from guildhall_gateway.prices import Pricing, listed_pricing
-from guildhall_gateway.providers.base import ProviderReply, empty_answer, garbage_answer
+from guildhall_gateway.providers.base import (
+    ProviderFailure,
+    ProviderReply,
+    broke_off,
+    empty_answer,
+    garbage_answer,
+    gave_up,
+    overflowed,
+)
 from guildhall_gateway.providers.carry import carry_of
 from guildhall_gateway.providers.faults import failure_of
 from guildhall_gateway.providers.translate import (
     count_of,
+    ending_of,
     stop_reason_of,
     text_of,
     to_messages,
@@ -155,19 +165,22 @@ class PydanticAiProvider:
             self._models[name] = self._make(name)
         return self._models[name]
 
-    async def stream(self, request: ModelRequest, attempt: int) -> AsyncIterator[str | ProviderReply]:
+    async def stream(self, request: ModelRequest, attempt: int) -> AsyncGenerator[str | ProviderReply, None]:
         """Text as it comes, then the reply. Raises ProviderFailure."""
         del attempt
         try:
-            async for piece in self._pieces(request):
-                yield piece
+            async with contextlib.aclosing(self._pieces(request)) as pieces:
+                async for piece in pieces:
+                    yield piece
+        except ProviderFailure:
+            raise
         except exceptions.AgentRunError as error:
             raise failure_of(request.model, error) from None
         except Exception as error:  # noqa: BLE001  an SDK that stumbles over a provider's bytes may raise anything
             log.warning("%s: %s while reading its answer", request.model, type(error).__name__)
             raise garbage_answer(request.model) from None
 
-    def _pieces(self, request: ModelRequest) -> AsyncIterator[str | ProviderReply]:
+    def _pieces(self, request: ModelRequest) -> AsyncGenerator[str | ProviderReply, None]:
         """Text as it comes, an empty piece for every other sign of life, then the reply."""
         asked: _Asked = {
             "model": self._model(request),
@@ -179,7 +192,7 @@ class PydanticAiProvider:
         return _whole(request, asked) if self._is_whole else _streamed(request, asked)
 
 
-async def _whole(request: ModelRequest, asked: _Asked) -> AsyncIterator[str | ProviderReply]:
+async def _whole(request: ModelRequest, asked: _Asked) -> AsyncGenerator[str | ProviderReply, None]:
     """An answer that comes in one piece shows no life before; only the limit of a whole call ends the wait."""
     waiting = asyncio.ensure_future(model_request(**asked))
     try:
@@ -190,7 +203,7 @@ async def _whole(request: ModelRequest, asked: _Asked) -> AsyncIterator[str | Pr
         waiting.cancel()
 
 
-async def _streamed(request: ModelRequest, asked: _Asked) -> AsyncIterator[str | ProviderReply]:
+async def _streamed(request: ModelRequest, asked: _Asked) -> AsyncGenerator[str | ProviderReply, None]:
     size = 0
     async with model_request_stream(**asked) as stream:
         async for event in stream:
@@ -220,6 +233,8 @@ def _seen(event: Any) -> tuple[str, int]:
 
 
 def _reply(request: ModelRequest, response: messages.ModelResponse, *, was_cut: bool) -> ProviderReply:
+    if not was_cut:
+        _require_end(request.model, response)
     calls = tool_calls_of(response, request.call_id)
     text = text_of(response)
     reason = "max_tokens" if was_cut else stop_reason_of(response, calls=bool(calls))
@@ -227,3 +242,14 @@ def _reply(request: ModelRequest, response: messages.ModelResponse, *, was_cut: 
     if not text.strip() and not calls and count is None and reason in ("end", "other"):
         raise empty_answer(request.model)
     return ProviderReply(text, calls, reason, count, carry_of(response, request.model))
+
+
+def _require_end(who: str, response: messages.ModelResponse) -> None:
+    """Raises ProviderFailure where the answer is no whole reply."""
+    match ending_of(response):
+        case "cut":
+            raise broke_off(who)
+        case "failed":
+            raise gave_up(who)
+        case "overflow":
+            raise overflowed(who, count_of(response.usage) or "unknown")

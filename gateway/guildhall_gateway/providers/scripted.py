@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Final
 
@@ -66,7 +66,7 @@ class ScriptedProvider:
         price = (step.price if step else None) or (scenario.price if scenario else None)
         return price.cost if price else lambda _count: 0
 
-    async def stream(self, request: ModelRequest, attempt: int) -> AsyncIterator[str | ProviderReply]:
+    async def stream(self, request: ModelRequest, attempt: int) -> AsyncGenerator[str | ProviderReply, None]:
         """The step's reply in pieces, or its fault. Raises ProviderFailure."""
         step = self._find(request)
         if step is None:

@@ -1,6 +1,7 @@
 """Between the contract's messages and pydantic-ai's. Pure; arguments of tool calls stay the text the model wrote."""
 
 from collections.abc import Sequence
+from typing import Final, Literal
 
 from guildhall_contracts import limits
 from guildhall_contracts.model_api import (
@@ -21,12 +22,20 @@ from guildhall_gateway.prices import TokenCount
 from guildhall_gateway.providers.carry import restored
 from guildhall_gateway.providers.framing import rendered
 
-_STOP_REASONS: dict[str, StopReason] = {
+Ending = Literal["whole", "cut", "failed", "overflow"]
+"""How an answer ended: as a reply, without an end, by the provider's failure, or at the end of the context window."""
+
+_STOP_REASONS: Final[dict[str, StopReason]] = {
     "stop": "end",
     "length": "max_tokens",
     "content_filter": "content_filter",
     "tool_call": "tool_calls",
 }
+# What is said by servers pydantic-ai knows no word of: TGI, Mistral, vLLM, OpenRouter and others, in lower case.
+_ENDS: Final = frozenset({"eos", "eos_token", "stop_sequence", "end_turn", "complete"})
+_FAILURES: Final = frozenset({"error", "failed", "cancelled", "abort", "incomplete"})
+_OVERFLOWS: Final = frozenset({"model_context_window_exceeded", "model_length", "context_length_exceeded"})
+_UNSAID: Final = frozenset({"", "finish_reason_unspecified", "in_progress", "queued"})
 
 
 def _part(message: AnyMessage) -> theirs.ModelRequestPart:
@@ -107,14 +116,29 @@ def text_of(response: theirs.ModelResponse) -> str:
     return text.encode("utf-8", "replace").decode("utf-8")
 
 
+def _said(response: theirs.ModelResponse) -> str:
+    """The provider's own word for why it stopped, in lower case; empty where it said nothing."""
+    said = str((response.provider_details or {}).get("finish_reason") or "").lower()
+    return "" if said in _UNSAID else said
+
+
+def ending_of(response: theirs.ModelResponse) -> Ending:
+    """Whether this is a reply: only one that its provider called ended, and did not call failed, is."""
+    said = _said(response)
+    if response.state == "incomplete" or not (said or response.finish_reason):
+        return "cut"
+    if said in _OVERFLOWS:
+        return "overflow"
+    return "failed" if response.finish_reason == "error" or said in _FAILURES else "whole"
+
+
 def stop_reason_of(response: theirs.ModelResponse, *, calls: bool) -> StopReason:
     """Why the model stopped; a refusal is not an end."""
-    details = response.provider_details or {}
-    if details.get("refusal") or details.get("finish_reason") == "refusal":
+    details, said = response.provider_details or {}, _said(response)
+    if details.get("refusal") or said == "refusal":
         return "refusal"
-    if response.finish_reason == "stop" and calls:
-        return "tool_calls"
-    return _STOP_REASONS.get(response.finish_reason or "", "other")
+    reason = "stop" if said in _ENDS else response.finish_reason or ""
+    return "tool_calls" if reason == "stop" and calls else _STOP_REASONS.get(reason, "other")
 
 
 def count_of(usage: RequestUsage) -> TokenCount | None:

@@ -6,11 +6,13 @@ from typing import Any
 from support.providers.dialect import STATUSES, Problem, Say
 from support.providers.server import Behave, Event, sse, status
 
-STOPS = {"end": "end_turn", "calls": "tool_use", "length": "max_tokens", "refusal": "refusal", "filter": "refusal"}
+STOPS = {"end": "end_turn", "calls": "tool_use", "length": "max_tokens", "refusal": "refusal", "filter": "refusal",
+         "unsaid": None, "failed": "error", "odd": "pause_turn",
+         "window": "model_context_window_exceeded"}  # fmt: skip
 BLOCK = tuple[dict[str, Any], list[dict[str, Any]]]
 
 
-def anthropic(*blocks: BLOCK, stop: str = "end_turn", then: str = "close", **usage: int) -> Behave:
+def anthropic(*blocks: BLOCK, stop: str | None = "end_turn", then: str = "close", **usage: int) -> Behave:
     """A message stream; each block is its start and its deltas. `usage` without input_tokens: 5 of them."""
     start = {"input_tokens": 5, "output_tokens": 1} | {
         key: value for key, value in usage.items() if key != "output_tokens"

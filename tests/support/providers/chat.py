@@ -6,7 +6,8 @@ from typing import Any
 from support.providers.dialect import STATUSES, Call, Problem, Say
 from support.providers.server import Behave, Event, sse, status
 
-STOPS = {"end": "stop", "calls": "tool_calls", "length": "length", "refusal": "stop", "filter": "content_filter"}
+STOPS = {"end": "stop", "calls": "tool_calls", "length": "length", "refusal": "stop", "filter": "content_filter",
+         "unsaid": None, "failed": "error", "odd": "guardrail_intervened", "window": "model_length"}  # fmt: skip
 
 
 def chunk(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
@@ -15,7 +16,7 @@ def chunk(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
 
 
 def chat(
-    *deltas: dict[str, Any], finish: str = "stop", usage: dict[str, Any] | None = None, then: str = "close"
+    *deltas: dict[str, Any], finish: str | None = "stop", usage: dict[str, Any] | None = None, then: str = "close"
 ) -> Behave:
     """A stream of chunks."""
     events: list[Event] = [(None, chunk(delta)) for delta in deltas]

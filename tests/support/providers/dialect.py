@@ -5,7 +5,8 @@ from typing import Any, Literal, Protocol
 
 from support.providers.server import Behave
 
-Stop = Literal["end", "calls", "length", "refusal", "filter"]
+Stop = Literal["end", "calls", "length", "refusal", "filter", "unsaid", "failed", "odd", "window"]
+"""`unsaid`: it does not say that it stopped; `odd`: for a reason of its own; `window`: at the end of its context."""
 Problem = Literal["overflow", "throttled", "overloaded", "broken", "key", "quota", "absent", "odd"]
 STATUSES: dict[Problem, int] = {
     "overflow": 400, "throttled": 429, "overloaded": 503, "broken": 500, "key": 401, "quota": 429, "absent": 404,
@@ -56,7 +57,9 @@ class Dialect(Protocol):
     path: str
     streams_path: str
 
-    def streamed(self, say: Say, then: str = "close") -> Behave: ...
+    def streamed(self, say: Say, then: str = "close") -> Behave:
+        """`then`: `close` after the provider's own end; `short`, `reset` or `hang` without it (see `server.sse`)."""
+        ...
 
     def whole(self, say: Say) -> Behave: ...
 

@@ -6,7 +6,8 @@ from typing import Any
 from support.providers.dialect import STATUSES, Problem, Say
 from support.providers.server import Behave, Event, sse, status
 
-STOPS = {"end": "STOP", "calls": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY", "filter": "SAFETY"}
+STOPS = {"end": "STOP", "calls": "STOP", "length": "MAX_TOKENS", "refusal": "SAFETY", "filter": "SAFETY",
+         "unsaid": None, "failed": "MALFORMED_FUNCTION_CALL", "odd": "OTHER", "window": "MAX_TOKENS"}  # fmt: skip
 REASONS = {"throttled": "RESOURCE_EXHAUSTED", "quota": "RESOURCE_EXHAUSTED", "key": "UNAUTHENTICATED"}
 
 

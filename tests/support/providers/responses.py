@@ -79,7 +79,10 @@ class Responses:
         body |= {"tools": [], "tool_choice": "auto", "output": _items(say), "status": "completed"}
         usage = _usage(say)
         body |= {"usage": usage} if usage else {}
-        why = {"length": "max_output_tokens", "filter": "content_filter"}.get(say.stop)
+        if say.stop in ("unsaid", "failed"):
+            return body | {"status": "in_progress" if say.stop == "unsaid" else "failed"}
+        why = {"length": "max_output_tokens", "window": "max_output_tokens", "filter": "content_filter",
+               "odd": "max_messages"}.get(say.stop)  # fmt: skip
         return body | ({"status": "incomplete", "incomplete_details": {"reason": why}} if why else {})
 
     def streamed(self, say: Say, then: str = "close") -> Behave:

@@ -87,7 +87,8 @@ def status(code: int, body: object = "", **headers: str) -> Behave:
 
 
 def sse(*events: Event, then: str = "close") -> Behave:
-    """A stream of server-sent events; `then` is `close`, `hang`, or `reset` (cut without an end)."""
+    """A stream of server-sent events; `then` is `close`, `hang`, `reset` (cut without an end), or `short`, which a
+    dialect leaves its own end out for: the body ends as HTTP has it, as one does that a proxy gave up."""
 
     async def behave(write: Write) -> None:
         await write(b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n")
@@ -98,7 +99,7 @@ def sse(*events: Event, then: str = "close") -> Behave:
             await asyncio.sleep(0)
         if then == "hang":
             await asyncio.sleep(3_600)
-        if then == "close":
+        if then in ("close", "short"):
             await write(b"0\r\n\r\n")
 
     return behave

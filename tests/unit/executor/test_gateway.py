@@ -330,6 +330,50 @@ def test_a_call_that_another_gateway_makes_is_waited_for_as_long_as_a_call_may_t
     assert isinstance(decide(failed, tally.after(failed, now), PACE, now), GiveUp), "control: that was try six"
 
 
+def held() -> Failure:
+    said = error_info("budget_exhausted", "calls under way hold it", retryable=True)
+    return retry.from_gateway(GatewayError(error=said, retry_after_seconds=1.0))
+
+
+def test_money_that_calls_under_way_hold_is_waited_for_while_each_of_them_may_take_its_time() -> None:
+    tally, now, pauses = Tally(tries=5), 1_000.0, []
+    while isinstance(decision := decide(held(), tally := tally.after(held(), now), PACE, now), Wait):
+        pauses.append(decision.seconds)
+        now += decision.seconds + 20
+    most = limits.MODEL_CALLS_AT_ONCE_MAX_COUNT * limits.MODEL_CALL_MAX_SECONDS
+    assert most < now - 1_000 < most + 30
+    assert tally.tries == 5, "it is no failed try"
+    assert max(pauses) < 3, "the gateway has waited already"
+    assert isinstance(decision, GiveUp)
+    assert (decision.error.kind, decision.error.retryable) == ("budget_exhausted", False)
+    stop = retry.from_gateway(GatewayError(error=error_info("budget_exhausted", "spent", detail={"stop": "soft"})))
+    assert isinstance(decide(stop, Tally().after(stop, 0.0), PACE, 0.0), GiveUp), "control: what is spent is a stop"
+
+
+def test_a_call_whose_money_is_held_is_made_after_more_refusals_than_tries(tmp_path: Path) -> None:
+    busy = failure("budget_exhausted", "held", retryable=True, status=402, retry_after=0.01)
+    with serving(*[busy] * 12, say("made")) as gateway:
+        reply = Talk().ask(tmp_path / "x", gateway)
+    assert isinstance(reply, ModelReply)
+    assert reply.text == "made"
+
+
+@pytest.mark.parametrize("asked", [None, 0.0, 0.5, 1.0, 10.0])
+def test_a_storm_is_sat_out_whatever_little_was_asked_for(asked: float | None) -> None:
+    """A provider that is overloaded for half a minute, with or without a word on how long it wants to be left alone."""
+    tally, now, pauses = Tally(), 0.0, []
+    while True:
+        failure_ = Failure(error_info("llm_unavailable", "overloaded"), asked)
+        tally = tally.after(failure_, now)
+        decision = decide(failure_, tally, Pace(1, 300, 300, 0.0), now)
+        if isinstance(decision, GiveUp):
+            break
+        pauses.append(decision.seconds)
+        now += decision.seconds
+    assert pauses == [max(asked or 0.0, 2.0**n) for n in range(5)]
+    assert now >= 31
+
+
 def test_neither_absences_nor_failures_in_between_make_the_wait_for_it_endless() -> None:
     tally, now, count = Tally(), 0.0, 0
     failures = [elsewhere(), away("gone")]

@@ -8,7 +8,10 @@ from guildhall_contracts import limits
 from guildhall_contracts.guild import GuildSpec, guild_problems
 from guildhall_contracts.model_api import ToolMessage
 from guildhall_executor.inputs import Resumed
+from guildhall_executor.inspection import _place_of
 from guildhall_executor.trace import Traced, extended, traced, trouble
+from hypothesis import given
+from hypothesis import strategies as st
 from support.executor_loop import Story, call
 from support.executor_run import role, snapshot
 
@@ -236,6 +239,33 @@ def test_reasoning_is_never_shown() -> None:
     for first in range(1, len(told.at_work("solo").history) + 1):
         assert "REASONING-CANARY" not in look_quietly(told, first)
     assert look(told, "search_role_blocks", {"text": "REASONING"}) == "nothing"
+
+
+BEFORE = {
+    "letters that fold to two": "\u00df" * 400,
+    "one that folds to two": "\u0130 ",
+    "ligatures": "\ufb03" * 90,
+    "plain ones": "a" * 400,
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("before", BEFORE.values(), ids=BEFORE)
+@pytest.mark.parametrize("shown", ["Needle HERE", "Stra\u00dfe"])
+def test_what_a_search_shows_is_what_it_found(before: str, shown: str) -> None:
+    told = story().reply(f"{before}{shown}{'z' * 600}", call("read_file", {"path": "a"})).result("same")
+    in_circles(told, limits.LOOP_SAME_RESULT_COUNT - 1)
+    line = look(told, "search_role_blocks", {"text": {"Stra\u00dfe": "STRASSE"}.get(shown, "needle here")})
+    assert f"{before[-40:]}{shown}zzz" in line
+
+
+@given(st.text(max_size=30), st.text("sS\u00df\u0130iIk\u212a\ufb03f", min_size=1, max_size=4), st.text(max_size=30))
+def test_wherever_it_stands_the_place_of_a_text_holds_it(before: str, text: str, after: str) -> None:
+    said = before + text + after
+    place = _place_of(text.casefold(), said)
+    assert place is not None
+    assert text.casefold() in said[place.start : place.stop].casefold()
+    assert place.stop - place.start <= len(text.casefold()), "and no more than it"
 
 
 def look_quietly(told: Story, first: int) -> str:

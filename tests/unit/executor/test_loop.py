@@ -242,6 +242,27 @@ def test_a_whole_looking_call_in_a_cut_reply_is_not_executed_either() -> None:
     assert [m.call for m in story.messages if isinstance(m, ToolMessage)] == ["t1"]
 
 
+def test_a_reply_that_ended_nobody_knows_why_is_no_result_and_its_calls_are_not_executed() -> None:
+    story = solo().reply("I looked at half of the fi", stop="other")
+    assert story.state.ending is None
+    assert "broken off" in story.shown
+    asks = call("run_shell", {"command": "rm -rf a"})
+    again = solo().reply("", asks, stop="other")
+    assert again.tools_run == []
+    assert [m.call for m in again.messages if isinstance(m, ToolMessage)] == ["t1"]
+    again.reply("", asks, stop="other")
+    assert again.tools_run == []
+    assert again.error is not None
+    assert again.error.kind == "llm_refused"
+    assert "reason the gateway does not know" in again.error.message
+    assert solo().reply("all of it", stop="end").taken().last("run.finished").outcome == "succeeded", "control"
+
+
+def test_one_broken_reply_is_forgiven_by_work() -> None:
+    story = solo().reply("half", stop="other").reply("", call("list_files")).result().reply("half", stop="other")
+    assert story.state.ending is None
+
+
 @pytest.mark.parametrize("stop", ["refusal", "content_filter"])
 def test_a_refusal_ends_the_run(stop: str) -> None:
     story = solo().reply("I will not.", stop=stop)
@@ -302,6 +323,35 @@ def test_overflow_that_stays_is_shortened_once_more_and_then_fails() -> None:
     story.fails("context_overflow")
     assert story.error is not None
     assert story.error.kind == "context_overflow"
+
+
+def test_replies_cut_short_of_their_limit_have_met_the_window_and_room_is_made() -> None:
+    """Most providers say of a full context window only that the reply was cut."""
+    story, short = fat_story(12, 5_000), {"usage": {"tokens": 90_000, "outputTokens": 40}}
+    before = len(story.asked.body())
+    story.reply("half of", stop="max_tokens", **short)
+    assert "cut at the output limit" in story.shown, "it may have been the server's own limit: a word first"
+    assert len(story.asked.body()) > before
+    story.reply("half of", stop="max_tokens", **short)
+    assert story.state.ending is None
+    assert len(story.asked.body()) < before - 7 * 5_000
+    paired(story)
+    story.reply("half of", stop="max_tokens", **short)
+    assert story.state.ending is None
+    assert len(story.messages) < 14
+    story.reply("half of", stop="max_tokens", **short)
+    assert story.error is not None, "it ends"
+    assert story.error.kind == "context_overflow"
+    assert "context window is full" in story.error.message
+
+
+def test_replies_cut_at_their_limit_drop_nothing() -> None:
+    full = {"usage": {"tokens": 90_000, "outputTokens": limits.MODEL_OUTPUT_TOKENS_DEFAULT_COUNT - 5}}
+    story = fat_story(12, 5_000)
+    for _ in range(2):
+        story.reply("half of", stop="max_tokens", **full)
+    assert story.error is not None
+    assert "raise the role's limits.outputTokens" in story.error.message
 
 
 def test_one_huge_result_can_be_shortened_wherever_it_stands() -> None:

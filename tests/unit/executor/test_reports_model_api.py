@@ -104,6 +104,58 @@ async def test_ma01_a_cut_call_is_not_executed_and_two_end_the_run(
 
 
 @EVERY
+async def test_ma01_half_a_stream_is_no_result_and_its_calls_are_not_executed(
+    provider: Provider, tmp_path: Path, dialect: Dialect
+) -> None:
+    """A proxy ends the body properly in the middle of the model's answer."""
+    async with scene(provider, tmp_path, dialect) as here:
+        write = json.dumps({"path": "a.txt", "content": "half"})
+        halves = (Say("I have looked at half of the fi"), Say("", (Call("c1", write), Call("c2", write))))
+        here.says(*(dialect.streamed(half, then="short") for half in halves), DONE)
+        got = await here.run()
+    assert got.message.outcome == "succeeded", got.message
+    assert got.of("run.finished")[0].result == "done", "it was asked again, and that was whole"
+    assert len(provider.requests) == 3
+    assert here.shown(2) == here.shown(0), "nothing of a half is in the history"
+    assert not (tmp_path / "w/workspace/a.txt").exists()
+    told = [event.error for event in got.of("error.raised")]
+    assert [(error.kind, error.retryable) for error in told] == [("llm_unavailable", True)] * 2
+
+
+@EVERY
+async def test_ma01_a_stream_that_is_always_cut_fails_the_run(
+    provider: Provider, tmp_path: Path, dialect: Dialect
+) -> None:
+    async with scene(provider, tmp_path, dialect) as here:
+        here.says(*[dialect.streamed(Say("I have looked at half of the fi"), then="short")] * 9)
+        got = await here.run()
+    assert (got.message.outcome, got.message.error_kind) == ("failed", "llm_unavailable")
+    assert len(provider.requests) == 6
+
+
+@EVERY
+async def test_ma15_a_reply_that_meets_the_end_of_the_window_makes_room(
+    provider: Provider, tmp_path: Path, dialect: Dialect
+) -> None:
+    """Whatever word the provider has for it, or none of its own: old results go, and the same is asked again."""
+    async with scene(provider, tmp_path, dialect) as here:
+        flood = Call("c1", json.dumps({"command": "head -c 25000 /dev/zero | tr '\\0' x | fold -w 100"}), "run_shell")
+        turns = [Say("", (replace(flood, id=f"c{n}"),), stop="calls") for n in range(3)]
+
+        async def windowed(write: wire.Write) -> None:
+            full = len(json.dumps(provider.last)) > WINDOW_BYTES
+            said = Say("half of a", stop="window") if full else turns.pop(0) if turns else DONE
+            await dialect.streamed(said)(write)
+
+        provider.behave = windowed
+        got = await here.run()
+    assert got.message.outcome == "succeeded", got.message
+    sizes = [len(json.dumps(body)) for _, _, body in provider.requests]
+    assert max(sizes) > WINDOW_BYTES > sizes[-1], "control: the window was met"
+    assert len(sizes) < 10
+
+
+@EVERY
 async def test_ma04_ma07_three_calls_run_and_answer_in_order(
     provider: Provider, tmp_path: Path, dialect: Dialect
 ) -> None:

@@ -1,6 +1,7 @@
 """Bytes as text: nothing hidden, nothing that moves a cursor, nothing over its bound."""
 
 import base64
+import time
 from typing import Any
 
 import pytest
@@ -16,6 +17,18 @@ TERMINAL = {
     "colours": (b"\x1b[1;31mred\x1b[0m plain", "red plain"),
     "window title": (b"\x1b]0;owned\x07after", "after"),
     "title ended by ST": (b"\x1b]2;owned\x1b\\after", "after"),
+    "a link": (b"\x1b]8;;https://x/y\x1b\\the text\x1b]8;;\x1b\\ after", "the text after"),
+    "a long link": (b"\x1b]8;;https://x/" + b"y" * 2_000 + b"\x07the text", "the text"),
+    "a title without an end": (b"ok\n\x1b]0;FAILED a\nFAILED b\n", "ok\n0;FAILED a\nFAILED b\n"),
+    "a title that ends on another line": (b"\x1b]0;FAILED a\nFAILED b\n\x07", "0;FAILED a\nFAILED b\n\\x07"),
+    "a title that ends behind a redraw": (b"\x1b]0;a\r\nFAILED\x07", "0;a\nFAILED\\x07"),
+    "a title as long as a log": (b"\x1b]0;" + b"F" * 5_000 + b"\x07", "0;" + "F" * 5_000 + "\\x07"),
+    "a title cut by another sequence": (b"\x1b]0;FAILED\x1b[0m tail", "0;FAILED tail"),
+    "device string without an end": (b"\x1bPFAILED\n", "FAILED\n"),
+    "start of string without an end": (b"\x1bX\nFAILED: 3 tests\n", "\nFAILED: 3 tests\n"),
+    "private message without an end": (b"\x1b^FAILED\n", "FAILED\n"),
+    "application command without an end": (b"\x1b_x\nFAILED\n\x1b[0m tail\n", "x\nFAILED\n tail\n"),
+    "colour without an end": (b"\x1b[31\nFAILED\n", "31\nFAILED\n"),
     "cursor up and clear": (b"one\n\x1b[1A\x1b[2Ktwo", "one\ntwo"),
     "progress": (b"".join(b"\r%d%%" % n for n in range(101)) + b"\n", "100%\n"),
     "CRLF is a line end": (b"a\r\nb\r\n", "a\nb\n"),
@@ -45,6 +58,20 @@ def test_no_bytes_leave_a_control_character(data: bytes) -> None:
     shown = text.terminal_text(data)
     assert all(c in "\n\t" or c.isprintable() or ord(c) >= 0xA0 for c in shown)
     assert "\x1b" not in shown
+
+
+@given(st.sampled_from("]PX^_[(#"), st.text("ab0;\x07\x1b\\ \r\n", max_size=40))
+def test_no_sequence_hides_the_lines_after_its_own(kind: str, string: str) -> None:
+    shown = text.terminal_text(f"before\n\x1b{kind}{string}\nFAILED 3\nok\n".encode())
+    assert shown.startswith("before\n")
+    assert shown.endswith("FAILED 3\nok\n")
+
+
+@pytest.mark.parametrize("piece", [b"\x1b]", b"\x1b]0;x", b"\x1bP" + b"a" * 100, b"\x1b[1;", b"\x1b"])
+def test_a_megabyte_of_beginnings_takes_no_time(piece: bytes) -> None:
+    began = time.monotonic()
+    text.terminal_text(piece * (2**20 // len(piece)))
+    assert time.monotonic() - began < 5
 
 
 @given(st.text(max_size=400), st.integers(64, 200))

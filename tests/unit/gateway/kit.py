@@ -172,6 +172,13 @@ class Served:
     url: str
     server: Server
     clients: list[httpx.AsyncClient] = field(default_factory=list)
+    stopping: "asyncio.Task[None] | None" = None
+
+    def stop(self, grace_seconds: float) -> "asyncio.Task[None]":
+        """The gateway's stop, begun once. Its server answers on until the end of the context, as in the process."""
+        if self.stopping is None:
+            self.stopping = asyncio.create_task(self.gateway.stop(grace_seconds))
+        return self.stopping
 
     def client(self, token: str | None = TOKEN, source: str = "127.0.0.1") -> httpx.AsyncClient:
         headers = {"Authorization": f"Bearer {token}"} if token is not None else {}
@@ -212,7 +219,7 @@ async def serve(
     finally:
         for client in served.clients:
             await client.aclose()
-        await gateway.stop(0.2)
+        await served.stop(0.2)
         listener.should_exit = True
         await task
 

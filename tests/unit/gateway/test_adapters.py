@@ -17,6 +17,7 @@ from guildhall_gateway.adapters.reach import policy_of, reaches_out
 from guildhall_gateway.adapters.schema import UnusableSchema, sound_schema
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
 READ = ToolPolicy(effect="read", allowed_in_private=True, allowed_without_user_present=True)
 PLAIN = {"type": "object", "properties": {"number": {"type": "integer"}}}
@@ -42,12 +43,16 @@ def test_a_schema_keeps_what_a_model_needs() -> None:
         "type": "object",
         "title": "T",
         "properties": {"color": {"$ref": "#/$defs/Color"}, "n": {"type": "integer", "minimum": 1, "default": 3}},
-        "required": ["n", "gone"],
+        "required": ["n", "unsaid"],
     }
     assert sound_schema(raw) == {
         "type": "object",
-        "properties": {"color": {"enum": ["red", "blue"]}, "n": {"type": "integer", "minimum": 1, "default": 3}},
-        "required": ["n"],
+        "properties": {
+            "unsaid": {},
+            "color": {"enum": ["red", "blue"]},
+            "n": {"type": "integer", "minimum": 1, "default": 3},
+        },
+        "required": ["n", "unsaid"],
         "additionalProperties": False,
     }
 
@@ -89,6 +94,60 @@ def test_a_schema_that_cannot_be_offered_says_why(raw: Any) -> None:
         sound_schema(raw)
     assert 5 < len(str(caught.value)) < 200
     assert sound_schema(PLAIN)["properties"] == PLAIN["properties"]
+
+
+A, B, C = ({"type": "object", "properties": {name: {"type": "string"}}, "required": [name]} for name in "abc")
+DEFS = {"$defs": {"A": A, "Self": {"properties": {"a": {}, "me": {"$ref": "#/$defs/Self"}}}}}
+REF_A, ELSEWHERE = {"$ref": "#/$defs/A"}, {"$ref": "https://elsewhere.test/x"}
+X, Y, Z = ({"properties": {name: {}}} for name in "xyz")
+OF_A, OF_B, OF_AB, OF_ABC = {"a": "1"}, {"b": "2"}, {"a": "1", "b": "2"}, {"a": "1", "b": "2", "c": "3"}
+K = {"properties": {"k": {}}}
+KINDS = [{"properties": {"k": {"const": kind}, name: {}}, "required": ["k"]} for kind, name in ((1, "x"), (2, "y"))]
+WANT = {"properties": {"a": {}, "b": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}
+PATTERN = {"patternProperties": {"^x-": {"type": "string"}}}
+Given = list[dict[str, Any]]
+COMPOSED: dict[str, tuple[dict[str, Any], Given, Given]] = {  # arguments its server takes, arguments nobody named
+    "allOf": ({"allOf": [A, B]}, [OF_AB], [OF_A, OF_ABC]),
+    "allOf that says it is closed": ({"allOf": [A, B], "unevaluatedProperties": False}, [OF_AB], [OF_ABC]),
+    "allOf of references": (DEFS | {"allOf": [REF_A, B]}, [OF_AB], [OF_ABC]),
+    "allOf of one": ({"allOf": [A]}, [OF_A], [OF_AB, {}]),
+    "a reference and more": (DEFS | REF_A | X, [OF_A | {"x": 2}], [{"x": 2}, OF_AB]),
+    "beside alternatives": (A | {"anyOf": [B, C]}, [OF_AB, OF_ABC], [OF_A, OF_AB | {"d": 4}]),
+    "alternatives": ({"anyOf": [A, B]}, [OF_A, OF_B, OF_AB], [OF_ABC, {}]),
+    "alternatives that only want": (WANT, [OF_A, OF_B, OF_AB], [{}, OF_ABC]),
+    "one of several": ({"oneOf": [A, B]}, [OF_A, OF_B], [OF_AB, OF_ABC, {}]),
+    "kinds": ({"oneOf": KINDS}, [{"k": 1, "x": 1}, {"k": 2, "y": 1}], [{"k": 1, "y": 1}, {"k": 3}, {"k": 1, "z": 1}]),
+    "kinds of a value": (K | X | {"oneOf": KINDS}, [{"k": 1, "x": 1}], [{"k": 3}, {"k": 1, "z": 1}]),
+    "two kinds of alternatives": ({"anyOf": [A, B], "oneOf": [C]}, [OF_ABC], [OF_AB, OF_ABC | {"d": 4}]),
+    "alternatives in allOf": ({"allOf": [{"anyOf": [A, B]}, C]}, [OF_ABC], [OF_AB, OF_ABC | {"d": 4}]),
+    "a condition": (K | {"if": K, "then": X, "else": Y}, [{"k": 1, "x": 2}, {"y": 2}], [{"k": 1, "z": 2}]),
+    "what depends": (K | {"dependentSchemas": {"k": X}}, [{"k": 1, "x": 2}], [{"z": 2}]),
+    "patterns": (A | PATTERN | {"additionalProperties": False}, [OF_A | {"x-y": "2"}], [OF_A | {"x-y": 2}]),
+    "open by its word": ({"allOf": [A, Z | {"additionalProperties": True}]}, [OF_ABC], [OF_B]),
+    "open because nobody can know": ({"allOf": [A, ELSEWHERE]}, [OF_ABC], [OF_B]),
+    "in a part": ({"properties": {"o": {"allOf": [A, B]}}}, [{"o": OF_AB}], [{"o": OF_ABC}]),
+    "in a list": ({"properties": {"l": {"items": {"allOf": [A, B]}}}}, [{"l": [OF_AB]}], [{"l": [OF_ABC]}]),
+    "or nothing": ({"properties": {"o": {"anyOf": [A, {"type": "null"}]}}}, [{"o": OF_A}, {"o": None}], [{"o": OF_AB}]),
+    "of itself": (DEFS | {"$ref": "#/$defs/Self"}, [{"a": 1, "me": {"a": 2, "me": {"a": 3}}}], [{"b": 1}]),
+}
+
+
+@pytest.mark.parametrize("name", COMPOSED)
+def test_what_is_composed_takes_what_its_parts_name_and_nothing_else(name: str) -> None:
+    raw, sound, unknown = COMPOSED[name]
+    schema = sound_schema({"type": "object"} | raw)
+    control = Draft202012Validator(raw if ELSEWHERE not in raw.get("allOf", ()) else A)
+    for arguments in sound:
+        assert control.is_valid(arguments), "it is its server's"
+        assert argument_problem(schema, arguments) is None, (arguments, schema)
+    for arguments in unknown:
+        assert argument_problem(schema, arguments) is not None, (arguments, schema)
+
+
+def test_what_only_a_part_names_is_known_to_whoever_is_refused() -> None:
+    problem = argument_problem(sound_schema({"allOf": [A, B]}), {"a": "1", "b": "2", "c": "3"})
+    assert problem is not None
+    assert "Known arguments: a, b" in problem
 
 
 @given(JSON)

@@ -1,7 +1,8 @@
 """However a call ends, those who wait for it hear so: a last line, its money settled, and nothing cut in half."""
 
 import asyncio
-from collections.abc import AsyncIterator
+import contextlib
+from collections.abc import AsyncGenerator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from guildhall_contracts.guild import Budget
 from guildhall_contracts.model_api import AnyLine, FailureLine, ModelRequest, ReplyLine, TextDelta, ToolCall
 from guildhall_gateway.calls import _cut
 from guildhall_gateway.ledger_rows import Outcome
-from guildhall_gateway.live import LiveCall
+from guildhall_gateway.live import LiveCall, Timeouts
 from guildhall_gateway.prices import Pricing, TokenCount
 from guildhall_gateway.providers.base import ProviderReply
 from guildhall_gateway.runs import RunView
@@ -43,7 +44,7 @@ class Told:
     def pricing(self, _request: ModelRequest) -> Pricing:
         return lambda count: count.prompt + count.output
 
-    async def stream(self, _request: ModelRequest, _attempt: int) -> AsyncIterator[str | ProviderReply]:
+    async def stream(self, _request: ModelRequest, _attempt: int) -> AsyncGenerator[str | ProviderReply, None]:
         yield self.reply
 
 
@@ -54,12 +55,48 @@ class Early(Told):
         super().__init__(reply)
         self.said, self.go_on = asyncio.Event(), asyncio.Event()
 
-    async def stream(self, _request: ModelRequest, _attempt: int) -> AsyncIterator[str | ProviderReply]:
+    async def stream(self, _request: ModelRequest, _attempt: int) -> AsyncGenerator[str | ProviderReply, None]:
         yield "first "
         self.said.set()
         await self.go_on.wait()
         yield "second"
         yield self.reply
+
+
+class Kept(Told):
+    """One whose answer the test holds too, so that nobody else ends it; without a reply it waits for ever."""
+
+    answer: AsyncGenerator[str | ProviderReply, None] | None = None
+
+    def stream(self, _request: ModelRequest, _attempt: int) -> AsyncGenerator[str | ProviderReply, None]:
+        self.answer = self._pieces()
+        return self.answer
+
+    async def _pieces(self) -> AsyncGenerator[str | ProviderReply, None]:
+        yield "first "
+        if self.reply.text:
+            yield self.reply
+        while True:  # also when it is woken by a cancellation: a library may take one for its own
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+            yield ""
+
+
+@pytest.mark.parametrize(
+    ("reply", "timeouts", "ends"),
+    [("hi", Timeouts(), ReplyLine), ("", Timeouts(call=0.2), FailureLine)],
+    ids=["reply", "timeout"],
+)
+async def test_the_provider_s_answer_is_closed_however_its_call_ends(
+    tmp_path: Path, reply: str, timeouts: Timeouts, ends: type[AnyLine]
+) -> None:
+    async with kit.serve(tmp_path, timeouts=timeouts) as served:
+        served.cluster.add_run()
+        provider = Kept(ProviderReply(reply, count=TokenCount(prompt=1, output=1)))
+        served.gateway.calls._providers = lambda _model: provider
+        assert isinstance(await last(served, await begun(served)), ends)
+        assert provider.answer is not None
+        assert provider.answer.ag_frame is None, "it is over, not only given up"
 
 
 async def test_text_that_comes_before_anybody_listens_is_heard(tmp_path: Path) -> None:

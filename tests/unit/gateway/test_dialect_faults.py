@@ -11,10 +11,12 @@ from pathlib import Path
 
 import pytest
 from guildhall_gateway.live import Timeouts
+from guildhall_gateway.prices import TokenCount
 from guildhall_gateway.providers.faults import retry_after_seconds
 from guildhall_gateway.providers.pydantic_ai import REPLY_MAX_CHARS
 from support.certificates import certificate
 from support.providers import server as wire
+from support.providers.chat import chat
 from support.providers.dialect import Call, Dialect, Problem, Say
 from support.providers.server import Provider
 from unit.gateway import kit
@@ -75,8 +77,9 @@ async def test_retry_after_in_seconds_and_as_a_date(server: Provider, tmp_path: 
         ({"Retry_After": "4"}, 4.0, True),
         (until, 7.0, True),
         ({"Retry_After": "86400"}, 86_400.0, False),
-        ({}, 2.0, True),
-        ({"Retry_After": "soon"}, 2.0, True),
+        ({"Retry_After": "0"}, 0.0, True),
+        ({}, None, True),
+        ({"Retry_After": "soon"}, None, True),
     ):
         server.script = [dialect.problem("throttled", **headers)]
         failure = await failed(provider, asked(dialect))
@@ -119,15 +122,157 @@ async def test_compatible_servers_say_overflow_in_their_own_words(server: Provid
     assert (await failed(adapter(local, server, tmp_path), asked(local))).error.error.kind == "context_overflow"
 
 
+HALVES = {
+    "text": Say("half of it"),
+    "call": Say("", (Call("c1", '{"path":"abcdef"}'),)),
+    "calls": Say("I will", (Call("c1"), Call("c2"))),
+    "refusal": Say("I will n", stop="refusal"),
+    "thought": Say("half", thought="hm", signature="s"),
+}
+
+
 @EVERY
-@pytest.mark.parametrize("say", [Say("half of it"), Say("", (Call("c1", '{"path":"abcdef"}'),))], ids=["text", "call"])
+@pytest.mark.parametrize("then", ["reset", "short"])
+@pytest.mark.parametrize("say", HALVES.values(), ids=HALVES)
 async def test_a_stream_cut_midway_is_a_failure_that_may_have_been_billed(
+    server: Provider, tmp_path: Path, dialect: Dialect, say: Say, then: str
+) -> None:
+    """Whether the connection broke, or its body ended as HTTP has it and only the provider's own end is missing."""
+    provider = adapter(dialect, server, tmp_path)
+    server.behave = dialect.streamed(say, then=then)
+    failure = await failed(provider, asked(dialect))
+    assert (failure.error.error.kind, failure.error.error.retryable) == ("llm_unavailable", True)
+    assert failure.error.retry_after_seconds is None
+    assert failure.billed == "unknown"
+    server.behave = dialect.streamed(say)
+    _, reply = await gathered(provider, asked(dialect))
+    assert reply.text or reply.tool_calls or reply.stop_reason in ("refusal", "content_filter"), "control: with its end"
+
+
+@EVERY
+@pytest.mark.parametrize("say", HALVES.values(), ids=HALVES)
+async def test_half_of_an_answer_in_one_piece_is_a_failure_too(
     server: Provider, tmp_path: Path, dialect: Dialect, say: Say
 ) -> None:
-    server.behave = dialect.streamed(say, then="reset")
-    failure = await failed(adapter(dialect, server, tmp_path), asked(dialect))
+    async def halved(write: wire.Write) -> None:
+        pieces: list[bytes] = []
+
+        async def kept(data: bytes) -> None:
+            pieces.append(data)
+
+        await dialect.whole(say)(kept)
+        body = b"".join(pieces).partition(b"\r\n\r\n")[2]
+        head = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nConnection: close\r\n\r\n"
+        await write(head + body[: len(body) // 2])
+
+    server.behave = halved
+    failure = await failed(adapter(dialect, server, tmp_path, whole=True), asked(dialect))
     assert (failure.error.error.kind, failure.error.error.retryable) == ("llm_unavailable", True)
     assert failure.billed == "unknown"
+
+
+@EVERY
+@BOTH_WAYS
+async def test_what_its_provider_calls_failed_is_no_reply(
+    server: Provider, tmp_path: Path, dialect: Dialect, whole: bool
+) -> None:
+    say = Say("half of it", (Call("c1"),), stop="failed")
+    server.behave = dialect.whole(say) if whole else dialect.streamed(say)
+    failure = await failed(adapter(dialect, server, tmp_path, whole=whole), asked(dialect))
+    assert (failure.error.error.kind, failure.error.error.retryable) == ("llm_unavailable", True)
+    assert failure.billed == "unknown"
+
+
+@EVERY
+@BOTH_WAYS
+async def test_what_does_not_say_that_it_ended_is_a_reply_only_of_a_chat_server_asked_for_whole_ones(
+    server: Provider, tmp_path: Path, dialect: Dialect, whole: bool
+) -> None:
+    """Some compatible servers never say it: as one piece of JSON their answer is whole all the same."""
+    say = Say("half of it", stop="unsaid")
+    server.behave = dialect.whole(say) if whole else dialect.streamed(say)
+    provider = adapter(dialect, server, tmp_path, whole=whole)
+    if whole and dialect.name in ("openai-chat", "local"):
+        _, reply = await gathered(provider, asked(dialect))
+        assert (reply.text, reply.stop_reason) == ("half of it", "end")
+        return
+    failure = await failed(provider, asked(dialect))
+    assert (failure.error.error.kind, failure.error.error.retryable, failure.billed) == (
+        "llm_unavailable",
+        True,
+        "unknown",
+    )
+    assert "wholeReplies" in failure.error.error.message, "it says what makes such a server usable"
+
+
+@EVERY
+@BOTH_WAYS
+async def test_an_end_for_a_reason_nobody_knows_is_called_so(
+    server: Provider, tmp_path: Path, dialect: Dialect, whole: bool
+) -> None:
+    say = Say("half of it", stop="odd")
+    server.behave = dialect.whole(say) if whole else dialect.streamed(say)
+    _, reply = await gathered(adapter(dialect, server, tmp_path, whole=whole), asked(dialect))
+    assert (reply.text, reply.stop_reason) == ("half of it", "other")
+
+
+@EVERY
+@BOTH_WAYS
+async def test_the_end_of_the_context_window_is_an_overflow_where_the_provider_has_a_word_for_it(
+    server: Provider, tmp_path: Path, dialect: Dialect, whole: bool
+) -> None:
+    say = Say("half of it", stop="window")
+    server.behave = dialect.whole(say) if whole else dialect.streamed(say)
+    provider = adapter(dialect, server, tmp_path, whole=whole)
+    if dialect.name in ("openai", "google"):
+        assert (await gathered(provider, asked(dialect)))[1].stop_reason == "max_tokens", "the executor makes room"
+        return
+    failure = await failed(provider, asked(dialect))
+    assert failure.error.error.kind == "context_overflow"
+    assert failure.billed == TokenCount(prompt=100, cached=60, output=7), "its tokens are known, and paid"
+
+
+@pytest.mark.parametrize("word", ["eos_token", "stop_sequence", "COMPLETE", "end_turn"])
+async def test_compatible_servers_say_end_in_their_own_words(server: Provider, tmp_path: Path, word: str) -> None:
+    local = DIALECTS[2]
+    server.behave = chat({"content": "all of it"}, finish=word)
+    _, reply = await gathered(adapter(local, server, tmp_path), asked(local))
+    assert reply.stop_reason == "end"
+
+
+@EVERY
+async def test_half_a_reply_is_settled_at_its_worst_and_never_kept(
+    server: Provider, tmp_path: Path, dialect: Dialect
+) -> None:
+    keys(tmp_path)
+    urls, allow = {dialect.name: server.url + dialect.base}, {"allow": [f"{dialect.name}:*"]}
+    half = Say("half of it", (Call("c1"),))
+    server.script = [dialect.streamed(half, then="short"), dialect.streamed(Say("all of it"))]
+    async with kit.serve(tmp_path, models=allow, base_urls=urls) as served:
+        served.cluster.add_run()
+        first, second = [(await served.model(kit.request("c1", model=dialect.model)))[-1] for _ in range(2)]
+        cut, made = await served.gateway.ledger.calls("run-1")
+    assert first["failure"]["error"]["kind"] == "llm_unavailable"
+    assert second["reply"]["text"] == "all of it", "the same call is asked again, not replayed"
+    assert (cut.state, made.state) == ("failed", "settled")
+    assert cut.usage.tokens > 1_000, (
+        "the whole prompt, and all the output it might have had: the 7 it said are of a half"
+    )
+
+
+@pytest.mark.parametrize("dialect", DIALECTS[1:4], ids=lambda dialect: dialect.name)
+async def test_a_reply_that_met_the_window_is_settled_at_what_it_used(
+    server: Provider, tmp_path: Path, dialect: Dialect
+) -> None:
+    keys(tmp_path)
+    urls, allow = {dialect.name: server.url + dialect.base}, {"allow": [f"{dialect.name}:*"]}
+    server.behave = dialect.streamed(Say("half of it", stop="window"))
+    async with kit.serve(tmp_path, models=allow, base_urls=urls) as served:
+        served.cluster.add_run()
+        last = (await served.model(kit.request("c1", model=dialect.model)))[-1]
+        (row,) = await served.gateway.ledger.calls("run-1")
+    assert last["failure"]["error"]["kind"] == "context_overflow"
+    assert (row.state, row.usage.tokens, row.usage.output_tokens) == ("failed", 100, 7)
 
 
 GARBAGE = {

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import yaml
 from guildhall_gateway.prices import TokenCount, listed_pricing
-from guildhall_gateway.providers.base import failure_of_status, garbage_answer
+from guildhall_gateway.providers.base import broke_off, failure_of_status, garbage_answer, gave_up, overflowed
 from guildhall_gateway.providers.faults import failure_of
 from guildhall_gateway.providers.pydantic_ai import connect, key_of
 from pydantic_ai import exceptions
@@ -81,6 +81,10 @@ def test_the_failures_it_lists_are_in_the_gateway_s_words() -> None:
             failure_of(WHO, exceptions.ModelConnectionError("gpt-5", "no route")),
             garbage_answer(WHO),
             failure_of_status(WHO, 429, 20),
+            failure_of_status(WHO, 429),
+            broke_off(WHO),
+            gave_up(WHO),
+            overflowed(WHO, "unknown"),
         )
     }
     source = "".join(path.read_text() for path in (ROOT / "gateway").rglob("*.py"))

@@ -72,6 +72,19 @@ async def test_chat_streams_text_and_counts_tokens(server: Provider, tmp_path: P
     assert body["tools"][0]["function"]["parameters"] == TOOL["parameters"], "the schema goes out as it is"
 
 
+async def test_closing_an_answer_closes_what_it_is_read_from(
+    server: Provider, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server.behave = chat({"role": "assistant", "content": "Hel"}, {"content": "lo"})
+    provider = adapter("openai-chat", server, tmp_path)
+    pieces = provider._pieces(asked(MODELS["openai-chat"]))  # held here, so that nobody else ends it
+    monkeypatch.setattr(provider, "_pieces", lambda _: pieces)
+    answer = provider.stream(asked(MODELS["openai-chat"]), 1)
+    assert isinstance(await anext(answer), str)
+    await answer.aclose()
+    assert pieces.ag_frame is None
+
+
 async def test_anthropic_streams_text_tools_and_cache_counts(server: Provider, tmp_path: Path) -> None:
     server.behave = anthropic(
         ({"type": "text", "text": ""}, [{"type": "text_delta", "text": "Let me"}]),

@@ -74,6 +74,21 @@ async def test_a_budget_is_not_overspent_and_the_ledger_is_the_sum_of_the_replie
         assert used == {"settled", "refused"}
 
 
+async def test_who_waits_at_one_gateway_for_what_a_call_of_the_other_holds_is_made_when_that_has_settled(
+    postgres: str, tmp_path: Path
+) -> None:
+    step = kit.SAY_HI | {"usage": {"tokens": 100, "outputTokens": 100}, "delaySeconds": 1.0}
+    async with both(postgres, tmp_path, [step]) as two:
+        two[0].cluster.add_run(budget={"cost_micro_usd": 2_000})
+        first = asyncio.create_task(posted(two[0], "c1"))
+        await kit.until(lambda: two[0].gateway.calls._live)
+        status, last = await posted(two[1], "c2")
+        assert (status, last["reply"]["text"]) == (200, "hi")
+        assert (await first)[0] == 200
+        totals = await two[0].gateway.ledger.totals("run-1")
+        assert (totals.calls, totals.cost, totals.cost_reserved) == (2, 600, 0)
+
+
 async def test_one_call_asked_of_both_is_made_once_and_answered_by_both(postgres: str, tmp_path: Path) -> None:
     step = kit.SAY_HI | {"delaySeconds": 1.0}
     async with both(postgres, tmp_path, [step]) as two:
