@@ -39,7 +39,11 @@ async def serve(config: Config) -> None:
     kube = Kube(find_access())
     gateway = HttpGateway(config.gateway)
     try:
-        await _serve(await _services(config, kube, gateway))
+        services = await _services(config, kube, gateway)
+        try:
+            await _serve(services)
+        finally:
+            await services.history.close()
     finally:
         await gateway.aclose()
         await kube.aclose()

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Final, Literal, Self
 
-from guildhall_contracts.base import Record
+from guildhall_contracts.base import Record, first_problem
 from pydantic import Field, ValidationError, model_validator
 
 DEFAULT_PATH: Final = "/etc/guildhall/config.json"
@@ -86,7 +86,6 @@ def load(path: str | None = None) -> Config:
         message = f"the configuration {where} cannot be read: {error.strerror}; set GUILDHALL_CONFIG to the file"
         raise StartError(message, CONFIG_EXIT_CODE) from error
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        field = ".".join(str(step) for step in first["loc"]) or "all of it"
-        message = f"the configuration {where} cannot be used: field '{field}': {first['msg']}"
+        field, words = first_problem(error)
+        message = f"the configuration {where} cannot be used: field '{field or 'all of it'}': {words}"
         raise StartError(message, CONFIG_EXIT_CODE) from error

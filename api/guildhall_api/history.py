@@ -40,6 +40,13 @@ class History:
     async def open(self) -> None:
         """Create what is missing. Raises StartError for a database that cannot be used, or has another version."""
         try:
+            await self._open()
+        except StartError:
+            await self.close()
+            raise
+
+    async def _open(self) -> None:
+        try:
             version = await self._create()
         except SQLAlchemyError as error:
             words = error.orig if isinstance(error, DBAPIError) else error
@@ -288,8 +295,12 @@ def _named(url: URL) -> str:
 
 
 def _prepare_sqlite(connection: Any, _record: Any) -> None:
-    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=10000"):
-        connection.execute(f"PRAGMA {pragma}")
+    try:
+        for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=10000"):
+            connection.execute(f"PRAGMA {pragma}")
+    except Exception:
+        connection.close()  # nobody else knows of it yet, and its thread would outlive whoever asked
+        raise
 
 
 def _kept(intake: Intake) -> Wire:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from guildhall_contracts import limits
-from guildhall_contracts.base import OpId
+from guildhall_contracts.base import OpId, dollars
 from guildhall_contracts.errors import ErrorInfo
 from guildhall_contracts.events import QuestionAnswered, QuestionAsked
 from guildhall_contracts.model_api import BUDGET_CONTINUE, AskedItem
@@ -82,7 +82,7 @@ def _words(error: ErrorInfo) -> str:
 
 
 def _dollars(micro_usd: str) -> str:
-    return f"${int(micro_usd) / 1e6:.2f}" if micro_usd.isdecimal() and len(micro_usd) < 16 else micro_usd[:20]
+    return dollars(int(micro_usd)) if micro_usd.isdecimal() and len(micro_usd) < 16 else micro_usd[:20]
 
 
 def put(draft: Draft) -> None:

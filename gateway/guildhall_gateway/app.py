@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 
 from guildhall_contracts import limits
 from guildhall_contracts.approvals import ApprovalRequest
-from guildhall_contracts.base import Record
+from guildhall_contracts.base import Record, first_problem
 from guildhall_contracts.external import ExternalCall
 from guildhall_contracts.model_api import AskedItem, BlobRef, ModelReply, ModelRequest, ReplyLine
 from pydantic import ValidationError
@@ -85,9 +85,8 @@ def parse(kind: type[R], body: bytes) -> R:
     try:
         return kind.model_validate_json(body)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise Refused(bad_request(f"field '{field}': {first['msg']}")) from error
+        field, words = first_problem(error)
+        raise Refused(bad_request(f"field '{field}': {words}")) from error
     except RecursionError as error:
         raise Refused(bad_request("the body is nested too deeply")) from error
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from guildhall_contracts import limits
+from guildhall_contracts.base import dollars
 from guildhall_contracts.guild import Budget
 from guildhall_contracts.model_api import AnyMessage, AssistantMessage, LedgerTotals, ModelRequest
 
@@ -99,14 +100,6 @@ def scopes(run_uid: str, namespace: str, day: str, run: Budget, shared: Budgets)
         Scope(f"ns:{namespace}:{day}", f"namespace '{namespace}' today", shared.namespace_per_day_micro_usd),
         Scope(f"day:{day}", "all Runs today", shared.day_micro_usd),
     )
-
-
-def dollars(micro_usd: int) -> str:
-    """`$0.38`; more digits below ten cents, so that a small cost is not shown as nothing."""
-    value = micro_usd / 1_000_000
-    if 0 < micro_usd < 100:
-        return "<$0.0001"
-    return f"${value:.2f}" if micro_usd >= 100_000 or micro_usd == 0 else f"${value:.4f}"
 
 
 def over_budget(scope: Scope, totals: Totals, worst: Worst) -> Over | None:

@@ -13,6 +13,7 @@ from fnmatch import fnmatchcase
 from typing import Final
 
 from guildhall_contracts import limits
+from guildhall_contracts.base import first_problem
 from guildhall_contracts.canonical import sha256_hex
 from guildhall_contracts.guild import Budget
 from guildhall_contracts.model_api import (
@@ -262,8 +263,8 @@ def _checked(request: ModelRequest, made: Made, count: TokenCount, cost: int | N
     try:
         return made, _reply(request, made.reply, count, cost)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        log.warning("call %s: the reply of %s cannot be kept: %s", request.call_id, request.model, first["msg"])
+        words = first_problem(error)[1]
+        log.warning("call %s: the reply of %s cannot be kept: %s", request.call_id, request.model, words)
         return Made(failure=UNUSABLE), None
 
 

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Final
 
-from guildhall_contracts.base import Record
+from guildhall_contracts.base import Record, first_problem
 from guildhall_contracts.model_api import TOKEN_AUDIENCE
 from pydantic import Field, StringConstraints, ValidationError
 
@@ -91,6 +91,5 @@ def read_config(path: str | None = None) -> Config:
     try:
         return Config.model_validate_json(data)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        raise ConfigError(f"{where}: field '{field}': {first['msg']}") from error
+        field, words = first_problem(error)
+        raise ConfigError(f"{where}: field '{field}': {words}") from error

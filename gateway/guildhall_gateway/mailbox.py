@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from guildhall_contracts.approvals import ApprovalDecision
+from guildhall_contracts.base import first_problem
 from guildhall_contracts.intervention import InterventionSpec
 from guildhall_contracts.model_api import MailboxItem
 from pydantic import ValidationError
@@ -56,9 +57,7 @@ def judged(item: InterventionView, run: RunView) -> MailboxItem | Turned:
     try:
         spec = InterventionSpec.model_validate(item.spec)
     except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        field = ".".join(str(part) for part in first["loc"])
-        return Turned("Refused", f"spec.{field}: {first['msg']}")
+        return Turned("Refused", "spec.{}: {}".format(*first_problem(error)))
     if spec.run_ref.uid != run.uid or spec.run_ref.name != run.name or item.namespace != run.namespace:
         return Turned("Refused", "runRef does not name this Run by name and uid")
     bodies = [body for body in (spec.answer, spec.approval, spec.interrupt) if body is not None]

@@ -6,10 +6,10 @@ import time
 from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
+from guildhall_contracts.base import dollars
 from guildhall_contracts.model_api import LedgerTotals
 from guildhall_contracts.run import Awaiting, Usage
 
-from guildhall_gateway.budget import dollars
 from guildhall_gateway.runs import RunSource, RunView, StatusSink
 
 log = logging.getLogger(__name__)

@@ -98,7 +98,8 @@ def _guild(decision: Decision, spec: RunSpec) -> GuildSpec | Refusal | None:
         return Refusal(found.reason, f"Guild '{name}': {found.message}") if isinstance(found, Refusal) else found
     if not decision.waited("guild", decision.observed.config.waits.guild_seconds):
         return None
-    return Refusal("GuildNotFound", f"there is no Guild '{name}' in namespace '{decision.run.namespace}'; create it")
+    what = f"there is no Guild '{name}' in namespace '{decision.run.namespace}'"
+    return Refusal("GuildNotFound", f"{what}; create it, or name another, and start a new Run: this one is over")
 
 
 def isolation_verdict(decision: Decision, pod: PodRecord | None = None) -> Verdict:
@@ -155,7 +156,8 @@ def _claims_exist(decision: Decision, spec: RunSpec) -> bool:
     for name in wanted:
         if name in decision.observed.claims:
             continue
-        what = f"there is no PersistentVolumeClaim '{name}' in namespace '{decision.run.namespace}'; create it"
+        what = f"there is no PersistentVolumeClaim '{name}' in namespace '{decision.run.namespace}'"
+        what = f"{what}; create it, or name another in a new Run"
         if decision.waited("claim", decision.observed.config.waits.claim_seconds):
             decision.draft.end("False", "MountFailed", what)
         else:

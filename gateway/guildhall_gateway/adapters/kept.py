@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from guildhall_contracts.base import first_problem
 from guildhall_contracts.connection import ConnectionReason, ConnectionSpec
 from pydantic import ValidationError
 
@@ -37,9 +38,8 @@ class Kept:
         try:
             self.spec = ConnectionSpec.model_validate(view.spec)
         except ValidationError as error:
-            first = error.errors(include_input=False, include_url=False)[0]
             self.spec, self.offers = None, {}
-            self.reason, self.message = "SpecInvalid", f"spec.{'.'.join(map(str, first['loc']))}: {first['msg']}"
+            self.reason, self.message = "SpecInvalid", "spec.{}: {}".format(*first_problem(error))
             return
         self.judge()
 

@@ -8,7 +8,6 @@ from guildhall_gateway.budget import (
     Scope,
     Totals,
     Worst,
-    dollars,
     over_budget,
     prompt_tokens_at_most,
     totals_view,
@@ -95,10 +94,3 @@ def test_what_is_left_is_never_negative_and_unknown_cost_is_absent() -> None:
     assert "limitMicroUSD" not in status_of(unknown, Awaiting())["usage"]
     assert (unknown.cost_micro_usd, unknown.left_micro_usd) == (None, None)
     assert status_of(unknown, Awaiting())["cost"] == "unknown"
-
-
-@pytest.mark.parametrize(
-    ("micro", "text"), [(0, "$0.00"), (1, "<$0.0001"), (380_000, "$0.38"), (14_600, "$0.0146"), (12_345_678, "$12.35")]
-)
-def test_dollars(micro: int, text: str) -> None:
-    assert dollars(micro) == text
