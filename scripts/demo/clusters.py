@@ -190,7 +190,7 @@ class Kind(Cluster):
         return {name: image["ref"] for name, image in table.items()}
 
 
-TO_BUILD = "the embedded Kubernetes, as root: about 8 minutes to build on two cores, 7 GB of disk"
+TO_BUILD = "the embedded Kubernetes, as root: about 8 minutes to build on two cores, 10 GB of disk while it is up"
 BUILT = "the embedded Kubernetes, as root: built already, up in 10 seconds"
 
 

@@ -14,7 +14,7 @@ Guildhall demo: an agent team repairs a broken Python package inside your Kubern
   The model is scripted (no provider is called); everything else is real. What it takes:
   cluster  {cluster}
   images   {images}
-  run      under a minute; with the cluster at most 1.7 GB of memory
+  run      under a minute; with the cluster about 2 GB of memory
 """
 FIRST_IMAGES = "8 images: about 3 minutes to build, 3 GB of disk"
 LATER_IMAGES = "8 images; what did not change is not built again"

@@ -13,7 +13,7 @@ def _cluster(state: State) -> Cluster | None:
 
 
 GONE = f"""\
-The demo is gone. What was built stays for the next time: 3.4 GB in {CACHE} and 6.7 GB in Go's caches.
+The demo is gone. What was built stays for the next time: 3.4 GB in {CACHE}, 6.7 GB in Go's caches, 0.4 GB in uv's.
 To free that too: make cluster-down; rm -r {CACHE}; go clean -cache -modcache (these are all your Go projects')"""
 CRDS = tuple(f"{path.stem}.guildhall.dev" for path in sorted((ROOT / "crds").glob("*.yaml")))
 

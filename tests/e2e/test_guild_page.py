@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from support import guild_page
-from support.installation import Installation, archive_map, condition, run_manifest
+from support.installation import Installation, archive_map, condition
 
 pytestmark = pytest.mark.cluster
 CHANGELOG = b"# Changes\n\n- The first.\n"
@@ -40,8 +40,9 @@ def test_the_page_s_guild_is_accepted_and_its_scenario_runs(installation: Instal
     broken = copy.deepcopy(tried())
     broken["metadata"] = {"name": "changelog-broken"}
     broken["spec"]["roles"][0]["tools"] = ["shell"]
-    spec = {"guildRef": {"name": "changelog"}, "workspace": {"archive": {"configMap": "page"}}, "deliver": "patch"}
-    here.apply(archive_map("page", archive()), tried(), broken, run_manifest("page", **spec))
+    asked = guild_page.run()
+    asked["metadata"]["name"] = "page"
+    here.apply(archive_map(asked["spec"]["workspace"]["archive"]["configMap"], archive()), tried(), broken, asked)
 
     assert accepted(here, "changelog")["status"] == "True"
     refused = accepted(here, "changelog-broken")

@@ -38,6 +38,12 @@ def steps() -> list[dict[str, Any]]:
     return made
 
 
+def run() -> dict[str, Any]:
+    """The Run of step 5."""
+    made: dict[str, Any] = yaml.safe_load(next(block for block in blocks() if "kind: Run" in block))
+    return made
+
+
 def scenario() -> dict[str, Any]:
     """The scenario of step 5."""
     made: dict[str, Any] = yaml.safe_load(next(block for block in blocks() if "a scenario" in block.splitlines()[0]))

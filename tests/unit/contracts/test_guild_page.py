@@ -8,6 +8,7 @@ import pytest
 import yaml
 from guildhall_contracts.generate.crds import KINDS, crd
 from guildhall_contracts.guild import GuildSpec, effective_policies, guild_problems
+from guildhall_contracts.run import RunSpec
 from guildhall_gateway.scenario import parse_scenario
 from jsonschema import Draft202012Validator
 from support import guild_page
@@ -52,7 +53,13 @@ def test_the_steps_together_are_the_example_and_have_all_there_is() -> None:
 
 
 def test_every_block_of_the_page_is_tested() -> None:
-    assert len(guild_page.blocks()) == len(guild_page.steps()) + 1
+    assert len(guild_page.blocks()) == len(guild_page.steps()) + 2, "and the scenario, and the Run"
+
+
+def test_the_run_is_one_and_names_the_guild() -> None:
+    asked = guild_page.run()
+    assert RunSpec.model_validate(asked["spec"]).guild_ref is not None
+    assert asked["spec"]["guildRef"]["name"] == guild_page.first()["metadata"]["name"]
 
 
 def test_the_scenario_is_the_example_s_and_plays_roles_of_the_guild() -> None:
