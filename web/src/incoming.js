@@ -143,9 +143,19 @@ export function readChanges(value) {
 
 /** A LedgerView's totals, or null. */
 export function readLedger(value) {
-  const { totals, scripted } = recordOf(value);
+  const { totals, scripted, calls } = recordOf(value);
   if (totals === null || typeof totals !== "object") return null;
-  return { totals: readUsage(totals), scripted: scripted === true };
+  return { totals: readUsage(totals), scripted: scripted === true, cut: listOf(calls).filter(wasCut).length };
+}
+
+const CUT_KINDS = new Set(["interrupted", "llm_unavailable", "deadline"]);
+
+/** Whether a ledger's row is of a call that gave no reply and was booked at what had been set aside for it. */
+function wasCut(row) {
+  const { state, usage, costMicroUSD, reservedMicroUSD, errorKind } = recordOf(row);
+  const { tokens, outputTokens } = recordOf(usage);
+  if (state !== "failed" || !CUT_KINDS.has(errorKind)) return false;
+  return number(tokens) > 0 && number(outputTokens) === 0 && number(costMicroUSD) === number(reservedMicroUSD);
 }
 
 const readMetrics = (value) => {

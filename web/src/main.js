@@ -87,3 +87,4 @@ app({
   node: document.getElementById("app"),
   subscriptions,
 });
+document.documentElement.dataset.started = ""; // boot.js waits for it

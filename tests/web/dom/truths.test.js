@@ -7,7 +7,7 @@ import { failedRun, goodRun } from "../../../web/dev/frames.js";
 const { defaultBudget } = await import("../../../web/src/derive/offer.js");
 const { unmarked } = await import("../../../web/src/derive/unmarked.js");
 const { createBackend } = await import("../../../web/dev/backend.js");
-const { readConfig, readSummary } = await import("../../../web/src/incoming.js");
+const { readConfig, readLedger, readSummary } = await import("../../../web/src/incoming.js");
 
 const all = (element, selector) => [...element.querySelectorAll(selector)].map((one) => one.textContent);
 const ROW = {
@@ -89,7 +89,7 @@ test("every place that names a run names it by namespace and name, and the landi
   const state = watching(failedRun("u"), { summary: row(), runs: { status: "ready", items: [row()] } });
   const watch = await draw(state);
   assert.deepEqual(all(watch, ".run-head .run-name"), ["demo/fix-slug"]);
-  assert.match(watch.querySelector(".run-picker option").textContent, /^Fix it — Failed · demo\/fix-slug$/);
+  assert.match(watch.querySelector(".run-picker option").textContent, /^fix-slug · Failed · Fix it · demo$/);
   const landing = await draw({ ...base("#/"), runs: { status: "ready", items: [row()] } });
   assert.deepEqual(all(landing, ".landing-row .run-name"), ["demo/fix-slug"]);
   assert.match(landing.querySelector(".landing-row time").textContent, /^\d+ Jan \d\d:\d\d$/);
@@ -157,4 +157,39 @@ test("text that waits for its format shows without marks and with every word, in
   const begun = performance.now();
   for (const hostile of ["**", "`", "#", "> ", "__a", "~~~"]) unmarked(hostile.repeat(100000));
   assert.ok(performance.now() - begun < 3000);
+});
+
+test("the names of two runs of one task differ in the picker before anything is cut", async () => {
+  const long = "nightly-repair-of-the-payments-service-in-staging";
+  const items = ["7tq2x", "9bd4k"].map((end) => row({ id: `demo.${long}-${end}`, uid: end, name: `${long}-${end}` }));
+  const element = await draw({ ...base("#/"), runs: { status: "ready", items } });
+  const names = all(element, ".run-picker option").slice(1).map((one) => one.split(" · ")[0]);
+  assert.deepEqual(names, ["nightly-repair-of-…-in-staging-7tq2x", "nightly-repair-of-…-in-staging-9bd4k"]);
+});
+
+test("a run whose Guild does not exist says so once, and its panel names no Guild as if there were one", async () => {
+  const message = "there is no Guild 'fix-tets' in namespace 'demo'; create it";
+  const element = await draw(watching([], { summary: row({ reason: "GuildNotFound", message, guild: "fix-tets" }) }));
+  assert.equal(element.querySelector(".why").textContent, "There is no Guild 'fix-tets' in namespace 'demo'; create it");
+  assert.ok(!element.textContent.includes("which Guild works on it"));
+  const facts = all(element, ".inspector .facts > *");
+  assert.equal(facts[facts.indexOf("Guild") + 1], "fix-tets (there is none of that name)");
+});
+
+test("figures that differ because a call was cut off say so without a pointer, and others do not", async () => {
+  const failed = { state: "failed", usage: { tokens: 900, outputTokens: 0 }, costMicroUSD: 700, reservedMicroUSD: 700 };
+  const cut = { ...failed, errorKind: "interrupted" };
+  const said = async (...calls) => {
+    const state = watching(goodRun(), { summary: row({ phase: "Succeeded" }) });
+    const ledger = readLedger({ totals: { tokens: 1, outputTokens: 1, costMicroUSD: 60000 }, calls });
+    return (await draw({ ...state, run: { ...state.run, ledger } })).querySelector(".cost-strip .chip--warn");
+  };
+  const one = await said(cut, { ...cut, state: "settled" }, { ...cut, usage: {}, costMicroUSD: 0 });
+  assert.equal(one.textContent, "1 call was cut off: booked at its most");
+  assert.match(one.title, /The executor reported .* the ledger has/);
+  assert.equal((await said(cut, cut)).textContent, "2 calls were cut off: booked at their most");
+  const overflow = { ...failed, errorKind: "context_overflow" };
+  const counted = { ...cut, usage: { tokens: 9, outputTokens: 4 } };
+  for (const other of [overflow, counted, { ...cut, costMicroUSD: 300 }, "x"])
+    assert.equal((await said(other)).textContent, "figures differ");
 });

@@ -10,14 +10,14 @@ export function newestLedger(ledger, usage) {
   if (!usage) return ledger ?? null;
   const known = ledger?.totals ?? {};
   const behind = BOOKED.some((name) => (numberOr(usage[name]) ?? 0) < (numberOr(known[name]) ?? 0));
-  return behind ? ledger : { totals: usage, scripted: ledger?.scripted === true };
+  return behind ? ledger : { totals: usage, scripted: ledger?.scripted === true, cut: ledger?.cut ?? 0 };
 }
 
 const BOOKED = ["calls", "tokens", "outputTokens", "limitMicroUSD", "limitTokens"];
 
 /**
  * `summary` is the Run's row; without it the time is that of the events.
- * {tokens, cached, output, cost, limit, fraction, time, errors, claim, scripted} as strings and numbers for the strip.
+ * {tokens, cached, output, cost, limit, fraction, time, errors, claim, difference, scripted} as strings and numbers for the strip.
  * `fraction` is 0..1 of the cost limit, or of the token, step-free limit that is nearest, or null without any limit.
  */
 export function deriveCostStrip(model, ledger, nowMs, summary = null) {
@@ -41,6 +41,7 @@ export function deriveCostStrip(model, ledger, nowMs, summary = null) {
     timeLimit: numberOr(run.budget?.seconds) === null ? "" : time(run.budget.seconds),
     errors: run.errors,
     claim: claimOf(run, totals),
+    difference: differenceOf(ledger?.cut ?? 0),
     scripted: run.scripted === true || ledger?.scripted === true,
     fromLedger: totals !== null,
   };
@@ -52,6 +53,12 @@ function fractionOf(cost, limit, source, tokenLimit) {
   if (cost !== null && limit !== null && limit > 0) parts.push(cost / limit);
   if (tokenLimit !== null && tokenLimit > 0) parts.push(tokens / tokenLimit);
   return parts.length === 0 ? null : Math.min(1, Math.max(...parts));
+}
+
+// Of a call that was cut nobody knows what it cost: the gateway books the most, the executor nothing.
+function differenceOf(cut) {
+  if (cut === 0) return "figures differ";
+  return `${cut} ${cut === 1 ? "call was" : "calls were"} cut off: booked at ${cut === 1 ? "its" : "their"} most`;
 }
 
 // While a call runs the ledger is ahead; only an ended Run can be compared.

@@ -10,6 +10,10 @@ export function titleOf(summary, fallback = "") {
 /** `namespace/name` of a RunSummary: what tells apart Runs that were asked the same. "" when it says neither. */
 export const nameOf = (summary) => [summary?.namespace, summary?.name].filter(Boolean).join("/");
 
+/** A name with its middle left out: Runs of one task differ in the last characters of theirs. */
+export const middleCut = (name, most) =>
+  name.length <= most ? name : `${name.slice(0, Math.ceil((most - 1) / 2))}…${name.slice(-Math.floor((most - 1) / 2))}`;
+
 /** The second line beside a title: the one of summary, label and task that the title has not said yet, as plain text. */
 export function subtitleOf(summary) {
   const title = titleOf(summary);

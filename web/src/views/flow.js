@@ -30,7 +30,7 @@ export const Flow = ({ model, version, labels, chosen, vertical, over }) =>
 function FlowGraph({ model, labels, chosen, vertical, over }) {
   if (model.participants.size === 0) {
     const words = over
-      ? Empty("Nobody took part", "The run ended before it said which Guild works on it.")
+      ? Empty("Nobody took part", "The run ended before any of a Guild's roles began to work.")
       : Empty("The Guild appears here", "The graph is drawn as soon as the run says who takes part.");
     return h("div", { class: "flow" }, words);
   }

@@ -87,7 +87,7 @@ function Overview(state, store) {
     ]),
     h("div", { class: "inspector-body", tabindex: "0", role: "region", "aria-label": "Details" }, [
       h("dl", { class: "facts", key: "facts" }, [
-        ...Fact("Guild", text(run.guild || state.run.summary?.guild || "–", 120)),
+        ...Fact("Guild", guildOf(run, state.run.summary)),
         ...Fact("Mode", run.mode === "scheduled" ? "Scheduled: nobody is asked" : "Interactive"),
         ...(run.attempt > 1 ? Fact("Attempt", String(run.attempt)) : []),
         ...Fact("Events", run.lastSeq.toLocaleString("en")),
@@ -97,6 +97,13 @@ function Overview(state, store) {
       h("p", { class: "hint", key: "hint" }, "Point at a node, a line or a row to look inside; click to keep it here."),
     ]),
   ];
+}
+
+// What the events say; before them only what was asked for is known, which may not exist.
+function guildOf(run, summary) {
+  if (run.guild) return text(run.guild, 120);
+  const asked = text(summary?.guild || "–", 120);
+  return summary?.reason === "GuildNotFound" ? `${asked} (there is none of that name)` : asked;
 }
 
 const Fact = (label, value) => [h("dt", {}, label), h("dd", {}, value)];

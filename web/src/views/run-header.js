@@ -21,7 +21,7 @@ export function RunHeader(state) {
   return h("section", { class: "run-head", "aria-label": "Run" }, [
     h("div", { class: "run-title" }, [
       h("h1", {}, text(titleOf(summary, state.route.runId), 200)),
-      nameOf(summary) !== "" && h("code", { class: "run-name" }, text(nameOf(summary), 320)),
+      nameOf(summary) !== "" && RunName(summary),
       Status(status, status === "pending" && summary ? state.labels.phase(summary.phase) : state.labels.status(status)),
       h("span", { class: "now", "aria-live": "polite" }, nowOf(state, model)),
       h(
@@ -39,6 +39,13 @@ export function RunHeader(state) {
     Why(state),
   ]);
 }
+
+// Where room is short the namespace is cut, then the name.
+const RunName = ({ namespace, name }) =>
+  h("code", { class: "run-name run-name--parts", title: text(nameOf({ namespace, name }), 320) }, [
+    namespace && h("span", {}, `${text(namespace, 80)}/`),
+    h("b", {}, text(name, 253)),
+  ]);
 
 // In replay the row would tell of what has not happened yet.
 const asOf = (state) => (state.route.at === null ? state.run.summary : null);
@@ -90,7 +97,7 @@ export function CostStrip(model, state) {
     cost.claim !== "" &&
       h("div", { class: "figure" }, [
         h("dt", { class: "visually-hidden" }, "Difference"),
-        h("dd", {}, Chip("warn", "warn", "figures differ", cost.claim)),
+        h("dd", {}, Chip("warn", "warn", cost.difference, cost.claim)),
       ]),
   ]);
 }
@@ -164,6 +171,11 @@ const Branch = (state) => Delivery(asOf(state), state.labels, state.run.detail?.
 
 const Notes = (model) => honestyNotes(model).map((note) => Chip(note.tone, "warn", note.text));
 
+// Reasons whose message says the reason's words again, and names what they only mean.
+const SAYS_IT_ALL = new Set(["GuildNotFound"]);
+
+const sentence = (words) => words.charAt(0).toUpperCase() + words.slice(1);
+
 // A Run that waits or failed before its first event has its reason in the resource, not in the events.
 function Why(state) {
   const { summary } = state.run;
@@ -173,7 +185,7 @@ function Why(state) {
   if (words === "" && !summary.message) return null;
   return h("p", { class: ["why", summary.phase === "Failed" && "why--bad"].filter(Boolean) }, [
     Icon(summary.phase === "Failed" ? "warn" : "pending", 15),
-    h("strong", {}, text(words || summary.reason, 200)),
-    summary.message && h("span", {}, text(summary.message, 1000)),
+    !(summary.message && SAYS_IT_ALL.has(summary.reason)) && h("strong", {}, text(words || summary.reason, 200)),
+    summary.message && h("span", {}, text(SAYS_IT_ALL.has(summary.reason) ? sentence(summary.message) : summary.message, 1000)),
   ]);
 }

@@ -1,5 +1,5 @@
 // The frame around every screen: top bar, sign-in, toast, keys help.
-import { nameOf, subtitleOf, titleOf } from "../derive/title.js";
+import { middleCut, nameOf, subtitleOf, titleOf } from "../derive/title.js";
 import { h } from "../h.js";
 import { table, text } from "../safe.js";
 import { statusOfPhase } from "../labels.js";
@@ -123,6 +123,10 @@ function watchedOf({ runs, route, run }) {
   return named.find((one) => one.uid === (route.uid || run.summary?.uid)) ?? (route.uid ? undefined : named[0]);
 }
 
+// A closed picker cuts the end of this: the name comes first, the namespace last.
+const optionOf = (run, labels) =>
+  [text(middleCut(run.name, 36), 40), labels.phase(run.phase), text(titleOf(run), 60), text(run.namespace, 80)].join(" · ");
+
 function RunPicker(state) {
   const { items } = state.runs;
   const { runId } = state.route;
@@ -140,7 +144,7 @@ function RunPicker(state) {
         h(
           "option",
           { value: text(valueOf(run), 400), key: text(run.uid, 80), selected: run === watched },
-          `${text(titleOf(run), 60)} — ${state.labels.phase(run.phase)} · ${text(nameOf(run), 120)}`,
+          optionOf(run, state.labels),
         ),
       ),
     ]),
