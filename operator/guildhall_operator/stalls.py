@@ -64,9 +64,10 @@ def _waiting(name: str, pod: PodRecord, waits: Waits) -> Stall | None:
         return None
     found: Stall | None = None
     if container.reason in _PULL_NEVER:
-        found = Stall("ImagePullFailed", f"{name}: {_image_of(container, name)}; correct the image's name", 0)
+        what = f"{name}: {_image_of(container, name)}; correct the image's name in a new Run"
+        found = Stall("ImagePullFailed", what, 0)
     elif container.reason in _PULL:
-        what = f"{name}: {_image_of(container, name)}; correct the image or give the node access to it"
+        what = f"{name}: {_image_of(container, name)}; correct the image in a new Run, or give the node access to it"
         found = Stall("ImagePullFailed", what, waits.image_pull_seconds, retry=True)
     elif container.reason == "CreateContainerConfigError":
         found = _mount(f"{name}: {container.message}", pod, waits)
