@@ -14,6 +14,7 @@ from guildhall_contracts.guild import GuildSpec, guild_problems, resolved_budget
 from guildhall_contracts.run import RunSpec
 from pydantic import ValidationError
 
+from guildhall_operator import names
 from guildhall_operator.actions import CREATE_AGAIN_SECONDS, Peer
 from guildhall_operator.config import Config
 from guildhall_operator.decision import Decision
@@ -23,7 +24,7 @@ from guildhall_operator.manifests.snapshot import SnapshotTooLarge
 from guildhall_operator.records import PodRecord
 from guildhall_operator.run_view import rank_of
 from guildhall_operator.sources import fetch_verdict, workspace_problem
-from guildhall_operator.start import first_attempt, is_made
+from guildhall_operator.start import first_attempt, is_made, record_attempt, record_fetch
 
 CANARY_FRESH_SECONDS: Final = 30.0
 _POSITION: Final = re.compile(r"position (\d+)")
@@ -221,13 +222,18 @@ def _accepted(decision: Decision) -> tuple[RunSpec, GuildSpec] | None:
     if isinstance(guild, Refusal):
         decision.refuse(guild.reason, guild.message)
         return None
+    _note(decision, spec, guild)
+    return spec, guild
+
+
+def _note(decision: Decision, spec: RunSpec, guild: GuildSpec) -> None:
+    """What the status says of an accepted Run."""
     decision.draft.set("Accepted", "True", "Accepted", "")
     frozen = decision.observed.frozen
     decision.draft.fields["guildDigest"] = frozen.guild_digest if frozen else digest(guild)
     decision.draft.fields["entryRole"] = guild.entry_role
     budget = frozen.budget if frozen else resolved_budget(spec.budget, guild.defaults)
     decision.draft.fields["budget"] = budget.to_wire()
-    return spec, guild
 
 
 def _was_refused(decision: Decision) -> bool:
@@ -263,19 +269,36 @@ def _can_be_made(decision: Decision) -> bool:
     return not _was_refused(decision)
 
 
+def _adopt(decision: Decision) -> None:
+    """Writes down the Job that `is_made`, and of its Run what is still known."""
+    run, spec = decision.run, parse_spec(decision.run.spec)
+    if not isinstance(spec, Refusal):
+        decision.draft.fields["guild"] = spec.guild_ref.name if spec.guild_ref else "(inline)"
+        guild = _guild(decision, spec)
+        if isinstance(guild, GuildSpec):
+            _note(decision, spec, guild)
+    decision.draft.set("Accepted", "True", "Accepted", "")
+    if names.job_name(run.name, run.uid, 1) in decision.observed.jobs:
+        record_attempt(decision)
+    else:
+        record_fetch(decision, None if isinstance(spec, Refusal) else spec)
+
+
 def admit(decision: Decision) -> None:
     """The stage before there is a Job."""
-    made = is_made(decision)
-    if decision.run.cancelled and not made:
+    if is_made(decision):
+        _adopt(decision)
+        return
+    if decision.run.cancelled:
         decision.draft.end("False", "Cancelled", "cancelled before it started; no pod was made")
         return
     accepted = _accepted(decision)
     if accepted is None:
         return
-    if decision.run.suspended and not made:
+    if decision.run.suspended:
         decision.hold("Suspended", "spec.suspend is true; set it to false to start", look_again_seconds=600)
         return
-    if not (made or may_begin(decision, accepted[0])):
+    if not may_begin(decision, accepted[0]):
         return
     try:
         first_attempt(decision, *accepted)

@@ -17,7 +17,7 @@ from guildhall_operator.decision import Decision
 from guildhall_operator.manifests.volumes import keeps_workspace
 from guildhall_operator.outcome import executor_began
 from guildhall_operator.records import JobRecord, PodRecord
-from guildhall_operator.start import is_made, next_attempt
+from guildhall_operator.start import is_made, next_attempt, record_attempt
 
 LOST_WITH_ITS_POD: Final = (
     "its workspace was a folder of the pod and is gone with it; a Run goes on in another pod where workspace.storage "
@@ -96,13 +96,13 @@ def _old_pod_gone(decision: Decision) -> bool:
 def again(decision: Decision) -> None:
     """The stage after an attempt that another may follow."""
     draft = decision.draft
-    spec = spec_of(decision)
-    if is_made(decision) and not isinstance(spec, Refusal):
-        next_attempt(decision, spec)
+    if is_made(decision):
+        record_attempt(decision)
         return
     if decision.run.cancelled:
         draft.end("False", "Cancelled", "cancelled between two attempts")
         return
+    spec = spec_of(decision)
     if isinstance(spec, Refusal):
         draft.end("False", spec.reason, spec.message)
         return

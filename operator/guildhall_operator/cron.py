@@ -40,21 +40,19 @@ def problem(schedule: str, zone: str, now: datetime) -> str:
 
 def following(schedule: str, zone: str, now: datetime) -> datetime | None:
     """The first time after `now`; None where none ever comes. Raises ValueError and CronSimError."""
-    found = next(_times(schedule, now.astimezone(_zone(zone))), None)
-    return found.astimezone(UTC) if found is not None else None
+    times = (found.astimezone(UTC) for found in _times(schedule, now.astimezone(_zone(zone))))
+    return next((at for at in times if at > now), None)  # in the hour that comes twice it begins with one that is past
 
 
 def latest(schedule: str, zone: str, after: datetime, until: datetime) -> datetime | None:
     """The last time in (after, until]; None where there is none. Raises ValueError and CronSimError."""
     place = _zone(zone)
-    back = next(_times(schedule, (until + timedelta(seconds=1)).astimezone(place), reverse=True), None)
-    if back is None or back <= after - _OVERLAP:
-        return None
+    back = next(_times(schedule, (until - _OVERLAP).astimezone(place), reverse=True), None)
+    begin = after if back is None else max(after, back.astimezone(UTC) - _OVERLAP)
     last: datetime | None = None
-    for found in _times(
-        schedule, max(after, back - _OVERLAP).astimezone(place)
-    ):  # forward: backward errs in an overlap
-        if found > until:
+    for found in _times(schedule, begin.astimezone(place)):  # forward: backward errs in an hour that comes twice
+        at = found.astimezone(UTC)
+        if at > until:
             break
-        last = found
-    return last.astimezone(UTC) if last is not None and last > after else None
+        last = at
+    return last if last is not None and last > after else None

@@ -21,7 +21,7 @@ from guildhall_operator.outcome import Outcome, died, lost, stopped_to_replace, 
 from guildhall_operator.records import PodRecord, mapping, oldest
 from guildhall_operator.sources import fetch_verdict, source_text
 from guildhall_operator.stalls import Stall, stall
-from guildhall_operator.start import begin_fetch, is_made, next_attempt
+from guildhall_operator.start import begin_fetch, is_made, next_attempt, record_attempt
 
 _REASONS: Final[dict[FetchOutcome, Reason]] = {"too_large": "SourceTooLarge", "internal": "Internal"}
 
@@ -90,9 +90,7 @@ def _fetched(decision: Decision, source: FetchedSource) -> None:
         decision.draft.end("False", spec.reason, spec.message)
         return
     decision.draft.fields["source"] = source.to_wire()
-    if is_made(decision):
-        begin_run_pod(decision, spec)
-    elif decision.run.suspended:
+    if decision.run.suspended:
         decision.draft.set("WorkspaceReady", "Unknown", "Preparing", source_text(source.to_wire()))
         decision.draft.set("Running", "False", "NotStarted", "")
         decision.hold("Suspended", "spec.suspend is true; set it to false to start", look_again_seconds=600)
@@ -142,11 +140,23 @@ def _without_pod(decision: Decision, number: int) -> None:
             _stalled(decision, None, found)
 
 
+def _adopt(decision: Decision, pod: PodRecord | None) -> None:
+    """The run pod's Job is there, so the repository was fetched, whatever has become of the pod that did it."""
+    source = fetch_outcome(pod) if pod is not None else None
+    record_attempt(decision)
+    if isinstance(source, FetchedSource):
+        decision.draft.fields["source"] = source.to_wire()
+        decision.draft.set("WorkspaceReady", "Unknown", "Preparing", source_text(source.to_wire()))
+
+
 def fetching(decision: Decision) -> None:
     """The stage between the fetch Job and the run pod's."""
     number = _number(decision)
     pod = _pod(decision, number)
-    if decision.run.cancelled and not is_made(decision):
+    if is_made(decision):
+        _adopt(decision, pod)
+        return
+    if decision.run.cancelled:
         decision.draft.set("WorkspaceReady", "False", "Cancelled", "")
         decision.draft.end("False", "Cancelled", "cancelled while the repository was fetched")
         end_pod(decision, pod)

@@ -150,7 +150,8 @@ class Reconciler:
     async def _run(self, run: RunView, key: Key) -> None:
         now, monotonic = self.wall(), self.monotonic()
         decided = plan(run, observe(self.world, run, monotonic), now)
-        self.look_at(self.world.store.reserve(run, making=bool(decided.create)))
+        takes = decided.status is not None and replace(run, status=decided.status).holds
+        self.look_at(self.world.store.reserve(run, making=bool(decided.create) or takes))
         try:
             await apply(Hands(self.kube, self.world.store, self._wrote, self.pod_seconds), run, decided, now)
         except SnapshotDiffers as found:

@@ -29,7 +29,7 @@ def budget_seconds(spec: RunSpec, guild: GuildSpec | None) -> int:
 def is_made(decision: Decision) -> bool:
     """Whether the next Job is there already: made by an operator that ended before its status could say so.
 
-    What would hold a Run back or end it comes too late then: it is followed, and stopped as one that works.
+    It is at work, so it is written down and followed, and stopped as one that works; nothing is judged or made again.
     """
     run, jobs, fields = decision.run, decision.observed.jobs, decision.draft.fields
     if names.job_name(run.name, run.uid, len(fields["attempts"]) + 1) in jobs:
@@ -38,11 +38,10 @@ def is_made(decision: Decision) -> bool:
     return nothing_yet and names.fetch_name(run.name, run.uid, 1) in jobs
 
 
-def begin_attempt(decision: Decision, spec: RunSpec, seconds: int) -> None:
-    """A new Job and its entry in the status."""
+def record_attempt(decision: Decision) -> None:
+    """The next attempt's entry in the status, with nothing known of it yet."""
     run, draft = decision.run, decision.draft
     count = len(draft.fields["attempts"]) + 1
-    decision.create.append(job(run, spec, decision.observed.config, _try(decision, spec, count, seconds)))
     draft.fields["attempts"].append({"number": count, "job": names.job_name(run.name, run.uid, count)})
     if draft.get("Queued"):
         draft.set("Queued", "False", "Preparing", "")
@@ -52,16 +51,29 @@ def begin_attempt(decision: Decision, spec: RunSpec, seconds: int) -> None:
     draft.set("Succeeded", "Unknown", "Preparing", "")
 
 
-def begin_fetch(decision: Decision, spec: RunSpec, number: int) -> None:
-    """A fetch Job; the run pod's follows when it has made the workspace."""
-    draft, git = decision.draft, spec.workspace.git if spec.workspace else None
-    decision.create.append(fetch_job(decision.run, spec, decision.observed.config, number))
+def begin_attempt(decision: Decision, spec: RunSpec, seconds: int) -> None:
+    """A new Job and its entry in the status."""
+    count = len(decision.draft.fields["attempts"]) + 1
+    attempt = _try(decision, spec, count, seconds)
+    decision.create.append(job(decision.run, spec, decision.observed.config, attempt))
+    record_attempt(decision)
+
+
+def record_fetch(decision: Decision, spec: RunSpec | None) -> None:
+    """What the status says of a fetch under way."""
+    draft, git = decision.draft, spec.workspace.git if spec and spec.workspace else None
     what = f"{git.url} at {git.ref}" if git else ""
     if draft.get("Queued"):
         draft.set("Queued", "False", "Fetching", "")
     draft.set("WorkspaceReady", "Unknown", "Fetching", what)
     draft.set("Running", "False", "Fetching", what)
     draft.set("Succeeded", "Unknown", "Preparing", "")
+
+
+def begin_fetch(decision: Decision, spec: RunSpec, number: int) -> None:
+    """A fetch Job; the run pod's follows when it has made the workspace."""
+    decision.create.append(fetch_job(decision.run, spec, decision.observed.config, number))
+    record_fetch(decision, spec)
 
 
 def next_attempt(decision: Decision, spec: RunSpec) -> None:

@@ -114,9 +114,28 @@ def test_a_job_that_a_crash_kept_out_of_the_status_is_followed_whatever_was_aske
     done = plan(view, crashed, kit.START)
     assert (done.status or {})["attempts"] == [{"number": 1, "job": f"fix-{kit.UID}-a1"}]
     assert kit.after(view, done).holds
+    assert done.create == (), "nothing is made, which the API server could refuse"
     control = plan(view, kit.world(peers=FULL), kit.START)
     assert control.create == ()
     assert not kit.after(view, control).holds
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"gateway_ip": None, "targets": ()},
+        {"guild": None},
+        {"create_problem": "exceeded quota: jobs"},
+        {"policies": ()},
+        {"canary_age_seconds": None},
+    ],
+)
+def test_it_is_followed_whatever_else_is_missing_by_then(changes: dict[str, Any]) -> None:
+    """After a restart nothing around the Run is known yet; its Guild may be gone, and the quota full of its own Job."""
+    view = kit.run({"guildRef": {"name": "pair"}, "cancel": True})
+    done = plan(view, kit.world(jobs=kit.job_of(view), **changes), kit.at(3600))
+    assert [item["number"] for item in (done.status or {})["attempts"]] == [1]
+    assert (done.create, kit.verdict(done)[0]) == ((), "Unknown")
 
 
 def test_a_fetch_that_a_crash_kept_out_of_the_status_is_followed_too() -> None:
@@ -124,6 +143,7 @@ def test_a_fetch_that_a_crash_kept_out_of_the_status_is_followed_too() -> None:
     done = plan(view, kit.fetch_world(jobs=kit.fetch_job_of(view)), kit.START)
     assert kit.condition(done, "WorkspaceReady")["reason"] == "Fetching"
     assert kit.after(view, done).fetching
+    assert done.create == ()
     control = plan(view, kit.fetch_world(), kit.START)
     assert kit.condition(control, "Queued")["reason"] == "Suspended"
 

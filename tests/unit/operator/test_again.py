@@ -298,6 +298,7 @@ def test_a_next_attempt_that_a_crash_kept_out_of_the_status_is_followed(asked: d
     done = plan(view, made, kit.at(50))
     assert [number for number, _ in attempts(done)] == [1, 2]
     assert f"fix-{kit.UID}-a2" not in {item.name for item in done.deletions}, "it is not taken for an old one"
+    assert done.create == ()
 
 
 def test_an_evicted_pod_that_is_gone_is_asked_of_its_job_for_a_moment() -> None:

@@ -56,6 +56,9 @@ def test_the_hour_that_comes_twice() -> None:
     """At 01:00 UTC on 25 October clocks in Berlin go from 03:00 to 02:00: 02:30 comes twice, its job once."""
     assert times("30 2 * * *", BERLIN, utc(10, 24, 12), 2) == [utc(10, 25, 0, 30), utc(10, 26, 1, 30)]
     assert cron.latest("30 2 * * *", BERLIN, utc(10, 25, 0, 30), utc(10, 25, 12)) is None, "done the first time"
+    for again in (utc(10, 25, 1), utc(10, 25, 1, 15), utc(10, 25, 1, 45)):
+        assert cron.following("30 2 * * *", BERLIN, again) == utc(10, 26, 1, 30), "and in the second hour it is past"
+    assert cron.latest("30 2 * * *", BERLIN, utc(10, 24, 3, 30), utc(10, 25, 1)) == utc(10, 25, 0, 30), "nor is it lost"
     assert len(times("*/30 * * * *", BERLIN, utc(10, 24, 23, 40), 6)) == 6
     every = times("*/30 * * * *", BERLIN, utc(10, 24, 23, 40), 6)
     assert {b - a for a, b in pairwise(every)} == {timedelta(minutes=30)}, "what has no fixed time"

@@ -192,6 +192,9 @@ def test_a_run_pod_that_a_crash_kept_out_of_the_status_is_followed(asked: str) -
     assert [item["number"] for item in (done.status or {})["attempts"]] == [1]
     assert (done.status or {})["source"]["commit"], "what was fetched is not lost either"
     assert seen(view, fetched).create == (), "control: without that Job it is held, or ends"
+    gone = plan(view, kit.fetch_world(jobs=jobs, gateway_ip=None), kit.at(6))
+    assert [item["number"] for item in (gone.status or {})["attempts"]] == [1], "the pod that fetched may be gone"
+    assert (done.create, gone.create) == ((), ())
 
 
 def test_suspended_meanwhile_it_waits_with_its_workspace_and_starts_without_another_fetch() -> None:

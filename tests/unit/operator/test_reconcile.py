@@ -185,6 +185,29 @@ async def test_a_place_that_was_kept_for_a_run_which_is_held_after_all_is_anothe
     assert (story.status("a")["reason"], story.status("b")["phase"]) == ("Suspended", "Preparing")
 
 
+async def test_a_status_that_could_not_be_written_is_written_later_though_the_quota_is_full_of_that_run() -> None:
+    story = Story(maxConcurrentRuns=1)
+    story.create("a", "u-a")
+
+    def no_status(method: str, _path: str) -> None:
+        if method == "PATCH":
+            raise KubeError(500, "InternalError", "etcd is tired")
+
+    def full(method: str, path: str) -> None:
+        if method == "POST" and not path.endswith("/events"):
+            raise KubeError(403, "Forbidden", "exceeded quota: jobs")
+
+    story.kube.refuse = no_status
+    await story.work()
+    assert any("/jobs/" in path for path in story.kube.objects)
+    story.kube.refuse = full
+    story.create("b", "u-b")
+    story.seconds = 30
+    await story.work()
+    assert [item["number"] for item in story.status("a")["attempts"]] == [1]
+    assert story.status("b")["reason"] == "ConcurrencyLimit", "its place is its own"
+
+
 async def test_places_are_not_given_away_twice_by_workers_at_once() -> None:
     story = Story(maxConcurrentRuns=3)
     for number in range(12):
