@@ -133,7 +133,7 @@ class KubernetesRuns:
 
     async def _watch_forever(self, kind: Kind, namespace: str, queue: Queue) -> None:
         """Never returns; every failure is logged and tried again, the later the more of them follow one another."""
-        failures, version, list_again_at = 0, "", 0.0
+        failures, expiries, version, list_again_at = 0, 0, "", 0.0  # each in a row
         while True:
             began = self._clock()
             try:
@@ -145,12 +145,14 @@ class KubernetesRuns:
                 seconds = watch_seconds(list_again_at - self._clock())
                 version = await self._watch_once(kind, namespace, version, seconds, queue)
                 self._alive[kind, namespace] = self._clock()
-                failures = 0
+                failures = expiries = 0
             except KubeError as error:
                 self._problems[kind, namespace] = str(error)
                 version = "" if must_list(error) else version
-                failures = 0 if expired(error) else failures_after(failures, self._clock() - began, _RETRY_MAX_SECONDS)
-                pause = pause_after(failures, _RETRY_FIRST_SECONDS, _RETRY_MAX_SECONDS)
+                before = expiries if expired(error) else failures
+                now = failures_after(before, self._clock() - began, _RETRY_MAX_SECONDS)
+                failures, expiries = (0, now) if expired(error) else (now, 0)
+                pause = pause_after(now, _RETRY_FIRST_SECONDS, _RETRY_MAX_SECONDS)
                 if failures:
                     log.warning("watch of %s in %s failed: %s; again in %.1f s", kind, namespace, error, pause)
                 else:

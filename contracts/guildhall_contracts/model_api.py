@@ -140,6 +140,9 @@ class ModelReply(Record):
 MADE_ELSEWHERE: Final = "made_by_another_gateway"
 """`detail.cause` of a call that is being made already: it is waited for as long as a call may take."""
 
+GATEWAY_STOPPING: Final = "gateway_stopping"
+"""`detail.cause` of a refusal by a gateway that ends: the next one is waited for as for one that is away."""
+
 STALLED: Final = "stalled"
 """`detail.cause` of a call whose provider went silent: it is asked once more and no oftener."""
 

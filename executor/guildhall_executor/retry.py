@@ -10,7 +10,7 @@ from typing import Final
 
 from guildhall_contracts import limits
 from guildhall_contracts.errors import ErrorInfo, error_info
-from guildhall_contracts.model_api import MADE_ELSEWHERE, STALLED, GatewayError
+from guildhall_contracts.model_api import GATEWAY_STOPPING, MADE_ELSEWHERE, STALLED, GatewayError
 
 TRIES_MAX_COUNT: Final = 6
 STALLS_MAX_COUNT: Final = 2
@@ -22,7 +22,7 @@ JITTER_SHARE: Final = 0.25  # on top of a time that was asked for; on top of our
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One failed try. `stalled` marks a stream that went silent, `away` a gateway that did not answer at all,
+    """One failed try. `stalled` marks a stream that went silent, `away` a gateway that did not answer at all, or ends,
     `elsewhere` a call that another gateway is making, `held` one whose money is held by calls under way."""
 
     error: ErrorInfo
@@ -146,6 +146,7 @@ def from_gateway(failure: GatewayError) -> Failure:
         error,
         failure.retry_after_seconds,
         stalled=cause == STALLED,
+        away=cause == GATEWAY_STOPPING,
         elsewhere=cause == MADE_ELSEWHERE,
         held=error.kind == "budget_exhausted" and error.retryable,
     )

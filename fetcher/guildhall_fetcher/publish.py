@@ -190,6 +190,10 @@ def _was_made(publication: Publication, commit: str, *, at_once: bool) -> bool:
         return _is_there(looking, commit)
     except FetchFailed:
         return False
+    except Stopped:
+        if at_once or not _was_made(publication, commit, at_once=True):
+            raise
+        return True
 
 
 def _push(publication: Publication, commit: str) -> None:

@@ -38,7 +38,10 @@ def _tell() -> None:
 
 @contextmanager
 def waiting() -> Iterator[None]:
-    """Around a wait. Raises Stopped, once: who catches it may still wait for something short."""
+    """Around a wait. Raises Stopped, once: who catches it may still wait for something short.
+
+    Looking up a name is no wait that can be broken off: it raises when the resolver has answered.
+    """
     _Signal.awaited = True
     try:
         if _Signal.came:

@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from guildhall_contracts.errors import ErrorKind, error_info
-from guildhall_contracts.model_api import GatewayError
+from guildhall_contracts.model_api import GATEWAY_STOPPING, GatewayError
 
 ELSEWHERE_LOOK_SECONDS: Final = 0.3  # how often a call that another gateway makes is looked for
-DRAINING_RETRY_SECONDS: Final = 5.0  # an executor gives up after six tries: they must outlast our grace
+DRAINING_RETRY_SECONDS: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ DRAINING: Final = refusal(
     "the gateway is stopping; ask again",
     retry_after_seconds=DRAINING_RETRY_SECONDS,
     retryable=True,
+    detail={"cause": GATEWAY_STOPPING},
 )
 """To whoever would begin a call that this gateway would not be there to end; nothing of it is recorded."""
 

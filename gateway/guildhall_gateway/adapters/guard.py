@@ -23,6 +23,7 @@ from guildhall_contracts import limits
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 CALL_META: Final = "guildhall.dev/call"
+ADDRESS_SECONDS: Final = 2.0  # at least, while there is time: a first packet that is lost is sent again after one
 ADDRESSES_TRIED_MAX_COUNT: Final = 16  # of one name; a large provider has eight of either family
 _NOT_TAKEN: Final = frozenset({401, 403, 404, 405, 429})
 _PORTS: Final = {"http": 80, "https": 443}
@@ -164,7 +165,8 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
         end = _now() + _connect_seconds(request)
         while True:
             address = addresses.pop(0)
-            seconds = max(end - _now(), 0.0) / (len(addresses) + 1)
+            left = max(end - _now(), 0.0)
+            seconds = max(left / (len(addresses) + 1), min(left, ADDRESS_SECONDS))
             try:
                 response = await self._inner.handle_async_request(_to(address, request, seconds))
             except (httpx2.ConnectError, httpx2.ConnectTimeout):  # nothing of the request was sent

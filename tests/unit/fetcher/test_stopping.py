@@ -143,6 +143,23 @@ def test_how_long_a_branch_is_looked_for(
     assert looked == [pytest.approx(seconds, abs=0.5)]
 
 
+def test_told_to_end_while_it_looks_it_looks_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The push failed without an answer; the signal comes in the look that follows."""
+    looks: list[bool] = []
+
+    def look(publication: Publication, _: str) -> bool:
+        looks.append(publication.git.deadline.left() < 10)
+        if len(looks) == 1:
+            raise Stopped(STOPPED)
+        return True
+
+    monkeypatch.setattr(publish, "_is_there", look)
+    git = Git(GitUrl("https", "", "git.example.test", 443, "/x.git"), cast("Places", None), Deadline.after(60))
+    publication = Publication(cast("PublishRequest", None), b"", git)
+    assert publish._was_made(publication, "a" * 40, at_once=False)
+    assert looks == [False, True], "the second look is a short one"
+
+
 TELL = """
 import os, signal, subprocess
 def tell():

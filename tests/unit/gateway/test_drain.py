@@ -3,8 +3,9 @@
 import asyncio
 
 import pytest
+from guildhall_contracts.errors import error_info
 from guildhall_executor.places import Patience
-from guildhall_executor.retry import Pace, Tally, Wait, decide, from_gateway
+from guildhall_executor.retry import Failure, Pace, Tally, Wait, decide, from_gateway
 from guildhall_gateway.drain import Drain
 from guildhall_gateway.gateway import STOP_GRACE_SECONDS
 from guildhall_gateway.problems import DRAINING, Refused
@@ -95,6 +96,17 @@ async def test_a_call_that_fails_to_begin_holds_nothing_up() -> None:
     with pytest.raises(OSError, match="no"), drain.admitted():
         raise OSError("no")
     await asyncio.wait_for(drain.close(5.0, nothing), 1)
+
+
+def test_a_gateway_that_stops_uses_up_no_try() -> None:
+    """A provider that fails once afterwards is asked again, as it would have been before."""
+    failure = from_gateway(DRAINING.error)
+    tally = Tally(tries=5)
+    for second in range(4):
+        tally = tally.after(failure, float(second))
+    assert tally.tries == 5
+    other = Failure(error_info("llm_unavailable", "busy"))
+    assert Tally().after(failure, 0.0).after(other, 1.0).tries == 1, "control: a provider's failure is a try"
 
 
 @pytest.mark.parametrize("jitter", [0.0, 1.0])
