@@ -102,7 +102,7 @@ def build(root: Path, _: str) -> None:
 
 
 def act_on_all(installation: Installation, acts: dict[str, tuple[int, Act]]) -> None:
-    left, end = dict(acts), time.monotonic() + 90
+    left, end = dict(acts), time.monotonic() + 240  # with the wait for a place among the Runs of other files
     while left:
         assert time.monotonic() < end, f"never got so far: {left}\n{installation.story(min(left))}"
         for name, (calls, act) in list(left.items()):

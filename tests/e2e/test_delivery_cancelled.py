@@ -16,7 +16,7 @@ from support.git_pod import GitPod, git_pod
 from support.installation import Installation, condition, one_role_guild, run_manifest
 from support.repositories import ordinary
 
-pytestmark = [pytest.mark.cluster, pytest.mark.slow]
+pytestmark = pytest.mark.cluster  # not among the first: its pushes are held, and its places with them
 HOOKS = {"dc-held": "pre-receive", "dc-taken": "post-receive"}
 NAMES = (*HOOKS, "dc-waits", "dc-control")
 CANCELLED = tuple(name for name in NAMES if name != "dc-control")
