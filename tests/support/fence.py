@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 from support import writes
 from support.chart import attempt
-from support.cluster import Cluster
+from support.cluster import Cluster, eventually
 from support.crds import install_crds
 from support.writes import Who
 
@@ -96,6 +96,8 @@ class Fence:
             "subjects": [{"apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": user}],
         }  # fmt: skip
         self.cluster.apply(role, binding, namespace=self.runs)
+        for rule in rules:  # the authorizer hears of them a moment later
+            eventually(lambda rule=rule: writes.may(self.cluster.kubeconfig, user, self.runs, rule), 20, 0.02)  # type: ignore[misc]
 
     def user(self, *rules: dict[str, Any], prefix: str = "jane") -> str:
         """A fresh user with exactly these rules."""

@@ -67,6 +67,19 @@ def create(
     return _done(reads.client(kubeconfig).post(path, params=params, headers=headers, content=body))
 
 
+def may(kubeconfig: Path, user: str, namespace: str, rule: Mapping[str, Any]) -> bool:
+    """Whether the API server lets `user` do the first thing that an RBAC rule grants."""
+    resource, _, sub = str(rule["resources"][0]).partition("/")
+    asked = {"namespace": namespace, "group": rule["apiGroups"][0], "resource": resource, "subresource": sub,
+             "verb": rule["verbs"][0], "name": (*rule.get("resourceNames", ()), "")[0]}  # fmt: skip
+    review = {
+        "apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview",
+        "spec": {"user": user, "resourceAttributes": asked},
+    }  # fmt: skip
+    answer = reads.client(kubeconfig).post("/apis/authorization.k8s.io/v1/subjectaccessreviews", json=review)
+    return bool(answer.json()["status"]["allowed"])
+
+
 def patch(kubeconfig: Path, where: str, change: Any, who: Who, *, dry: bool) -> Done | None:
     """A merge patch, or a JSON patch where `change` is a list. `where`: namespace/kind/name, and /status."""
     namespace, kind, *rest = where.split("/")
