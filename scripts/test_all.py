@@ -23,7 +23,7 @@ COST = """\
 make test runs everything: lint, types, unit, golden, chart, web (Node and Chromium), security, cluster, end-to-end.
 It needs uv, Go, Node 20.19 or newer, Chromium and some Debian packages; for the cluster Linux, root, 8 GiB of memory,
 13 GB of disk.
-On two cores it takes about 36 minutes; where no Kubernetes and no images are built yet, about 10 minutes more.
+On two cores it takes about 40 minutes; where no Kubernetes and no images are built yet, about 10 minutes more.
 It takes the embedded cluster down and up again: what is in it, as a demo that was left running, is gone then.
 """
 INTERRUPTED = """

@@ -190,7 +190,7 @@ def test_a_crowd_that_cannot_be_stopped_is_killed_at_once(tmp_path: Path, progra
         answer = client.sh(f"{crowd} & sleep 2; echo $$; ps -s $$ -o state= | grep -c {state}; date +%s.%N", 90)
         session, count, ended = answer.text.split()
         assert int(count) >= 40, "control"
-        assert time.time() - float(ended) < 3
+        assert time.time() - float(ended) < 8, "waiting for them to stop would take 20"
         assert answer.last.killed_processes >= 40
         assert not subprocess.run(["ps", "-s", session, "-o", "pid="], capture_output=True, check=False).stdout
 
