@@ -9,10 +9,10 @@ import time
 from collections.abc import AsyncIterator
 from typing import Final
 
+from guildhall_contracts.backoff import failures_after, pause_after
 from guildhall_contracts.events import Unreadable
 from sqlalchemy.exc import SQLAlchemyError
 
-from guildhall_api.backoff import failures_after, pause_after
 from guildhall_api.blobs import Blobs
 from guildhall_api.fold import close
 from guildhall_api.gateway import GatewayClient

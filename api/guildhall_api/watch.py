@@ -13,10 +13,10 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Any, Final, get_args
 
+from guildhall_contracts.backoff import failures_after, pause_after
 from guildhall_contracts.snapshot import RUN_LABEL
 
 from guildhall_api import resources
-from guildhall_api.backoff import failures_after, pause_after
 from guildhall_api.kube import Kube, KubeError
 from guildhall_api.lines import LineSplitter
 from guildhall_api.resources import Resource

@@ -86,16 +86,17 @@ class OfferedTools:
         kept = [
             tool
             for tool in request.tools
-            if not is_external(tool.name) or tool.name in offers or _connection(tool.name) in unlisted
+            if not is_external(tool.name) or tool.name in offers or connection_of(tool.name) in unlisted
         ]
         return request if len(kept) == len(request.tools) else request.model_copy(update={"tools": kept})
 
 
 def require_listed(tool: str, unlisted: set[str]) -> None:
     """Raises Refused, to be asked again, where the tool's Connection was not listed yet."""
-    if _connection(tool) in unlisted:
-        raise Refused(lagging(f"the tools of connection '{_connection(tool)}'"))
+    if connection_of(tool) in unlisted:
+        raise Refused(lagging(f"the tools of connection '{connection_of(tool)}'"))
 
 
-def _connection(tool: str) -> str:
+def connection_of(tool: str) -> str:
+    """The Connection of an external tool's name."""
     return tool.partition("__")[0]

@@ -26,7 +26,7 @@ from guildhall_gateway.adapters.normalise import label_of, result_block, result_
 from guildhall_gateway.adapters.target import Problem
 from guildhall_gateway.approval_store import ApprovalStore
 from guildhall_gateway.drain import Drain
-from guildhall_gateway.offered import OfferedTools, require_listed
+from guildhall_gateway.offered import OfferedTools, connection_of, require_listed
 from guildhall_gateway.problems import ELSEWHERE_LOOK_SECONDS, Refusal, Refused, refusal
 from guildhall_gateway.runs import RunView
 from guildhall_gateway.tool_policy import denied, permitted
@@ -110,7 +110,7 @@ class Tools:
     ) -> "asyncio.Task[ExternalResult] | Before":
         """The task of a call that nobody has begun; Before where another gateway was faster. Raises Refused."""
         offers, unlisted = self._offered.offers(run)
-        require_listed(record.tool, unlisted - {name.partition("__")[0] for name in offers})
+        require_listed(record.tool, unlisted - {connection_of(name) for name in offers})
         policy = await self._judged(run, record.tool, call, {name: offer for name, (_, offer) in offers.items()})
         began = await self._store.begin(record, self._approvals.clock(), self._approval(run, record, call, policy))
         if isinstance(began, str):

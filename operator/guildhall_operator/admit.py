@@ -206,6 +206,10 @@ def _has_turn(decision: Decision) -> bool:
     return False
 
 
+def _shown_guild(spec: RunSpec) -> str:
+    return spec.guild_ref.name if spec.guild_ref else "(inline)"
+
+
 def _accepted(decision: Decision) -> tuple[RunSpec, GuildSpec] | None:
     spec = parse_spec(decision.run.spec)
     if isinstance(spec, Refusal):
@@ -215,20 +219,20 @@ def _accepted(decision: Decision) -> tuple[RunSpec, GuildSpec] | None:
     if problem:
         decision.refuse("SpecInvalid", problem)
         return None
-    decision.draft.fields["guild"] = spec.guild_ref.name if spec.guild_ref else "(inline)"
+    decision.draft.fields["guild"] = _shown_guild(spec)
     guild = _guild(decision, spec)
     if guild is None:
         return None
     if isinstance(guild, Refusal):
         decision.refuse(guild.reason, guild.message)
         return None
+    decision.draft.set("Accepted", "True", "Accepted", "")
     _note(decision, spec, guild)
     return spec, guild
 
 
 def _note(decision: Decision, spec: RunSpec, guild: GuildSpec) -> None:
-    """What the status says of an accepted Run."""
-    decision.draft.set("Accepted", "True", "Accepted", "")
+    """What the status says of the Guild and the budget of an accepted Run."""
     frozen = decision.observed.frozen
     decision.draft.fields["guildDigest"] = frozen.guild_digest if frozen else digest(guild)
     decision.draft.fields["entryRole"] = guild.entry_role
@@ -273,7 +277,7 @@ def _adopt(decision: Decision) -> None:
     """Writes down the Job that `is_made`, and of its Run what is still known."""
     run, spec = decision.run, parse_spec(decision.run.spec)
     if not isinstance(spec, Refusal):
-        decision.draft.fields["guild"] = spec.guild_ref.name if spec.guild_ref else "(inline)"
+        decision.draft.fields["guild"] = _shown_guild(spec)
         guild = _guild(decision, spec)
         if isinstance(guild, GuildSpec):
             _note(decision, spec, guild)

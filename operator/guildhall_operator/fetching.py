@@ -18,7 +18,7 @@ from guildhall_operator.decision import Decision
 from guildhall_operator.follow import LOST_JOB_SECONDS, end_pod
 from guildhall_operator.manifests.fetch import CONTAINER
 from guildhall_operator.outcome import Outcome, died, lost, stopped_to_replace, vanished
-from guildhall_operator.records import PodRecord, mapping, oldest
+from guildhall_operator.records import Json, PodRecord, mapping, oldest
 from guildhall_operator.sources import fetch_verdict, source_text
 from guildhall_operator.stalls import Stall, stall
 from guildhall_operator.start import begin_fetch, is_made, next_attempt, record_attempt
@@ -91,7 +91,7 @@ def _fetched(decision: Decision, source: FetchedSource) -> None:
         return
     decision.draft.fields["source"] = source.to_wire()
     if decision.run.suspended:
-        decision.draft.set("WorkspaceReady", "Unknown", "Preparing", source_text(source.to_wire()))
+        _show(decision, source.to_wire())
         decision.draft.set("Running", "False", "NotStarted", "")
         decision.hold("Suspended", "spec.suspend is true; set it to false to start", look_again_seconds=600)
     elif may_go_on(decision, spec):
@@ -103,7 +103,11 @@ def _fetched(decision: Decision, source: FetchedSource) -> None:
 def begin_run_pod(decision: Decision, spec: RunSpec) -> None:
     """The first run pod on a fetched workspace; snapshot, journal and claims were made before the fetch."""
     next_attempt(decision, spec)
-    decision.draft.set("WorkspaceReady", "Unknown", "Preparing", source_text(mapping(decision.draft.fields["source"])))
+    _show(decision, mapping(decision.draft.fields["source"]))
+
+
+def _show(decision: Decision, source: Json) -> None:
+    decision.draft.set("WorkspaceReady", "Unknown", "Preparing", source_text(source))
 
 
 def _opened(decision: Decision, pod: PodRecord | None) -> bool:
@@ -146,7 +150,7 @@ def _adopt(decision: Decision, pod: PodRecord | None) -> None:
     record_attempt(decision)
     if isinstance(source, FetchedSource):
         decision.draft.fields["source"] = source.to_wire()
-        decision.draft.set("WorkspaceReady", "Unknown", "Preparing", source_text(source.to_wire()))
+        _show(decision, source.to_wire())
 
 
 def fetching(decision: Decision) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from guildhall_contracts.backoff import failures_after, pause_after
+
 from guildhall_operator.client import Kube, KubeError, list_all
 from guildhall_operator.records import mapping, number, text
 
@@ -26,9 +28,8 @@ logger = logging.getLogger(__name__)
 Clock = Callable[[], float]
 
 
-def pause_after(failures: int) -> float:
-    """Seconds to wait after so many failures in a row."""
-    return min(BACKOFF_FIRST_SECONDS * 2.0 ** min(max(failures - 1, 0), 10), BACKOFF_MAX_SECONDS)
+def _pause(failures: int) -> float:
+    return pause_after(failures, BACKOFF_FIRST_SECONDS, BACKOFF_MAX_SECONDS)
 
 
 class Expired(Exception):  # noqa: N818  reads as what it says
@@ -85,10 +86,10 @@ class Reflector:
                 logger.info("watch of %s is out of date; listing again", self.path)
                 failures = 0
             except KubeError as error:
-                failures = 1 if self._clock() - began > BACKOFF_MAX_SECONDS else failures + 1
-                hint, pause = NOT_SERVED if error.code == 404 else "", pause_after(failures)
+                failures = failures_after(failures, self._clock() - began, BACKOFF_MAX_SECONDS)
+                hint, pause = NOT_SERVED if error.code == 404 else "", _pause(failures)
                 logger.warning("watch of %s failed: %s%s; trying again in %.1f s", self.path, error, hint, pause)
-            await asyncio.sleep(pause_after(failures))
+            await asyncio.sleep(_pause(failures))
 
     async def _once(self) -> None:
         items, version = await list_all(self._kube, self.path, self._params)

@@ -54,6 +54,16 @@ def stopped(running: subprocess.Popen[str]) -> float:
     return time.monotonic() - began
 
 
+def held_at(
+    hook: str, served: Servers, repository: Repository, work: Work, publisher: PublishPod
+) -> subprocess.Popen[str]:
+    """A publisher whose push waits in that hook of the server."""
+    repository.hold(hook)
+    running = publisher.begin(served.git(repository.path.name), work.commit, work.patch())
+    eventually((repository.path / "reached").exists, 30)
+    return running
+
+
 def is_made(repository: Repository) -> bool:
     return f"refs/heads/{BRANCH}" in repository.git("for-each-ref", "--format=%(refname)").splitlines()
 
@@ -90,9 +100,7 @@ def test_one_that_waits_for_a_server_ends_without_a_word(pod: Pod, publisher: Pu
 def test_a_push_the_server_has_not_taken_is_no_branch_of_ours_yet(
     served: Servers, repository: Repository, work: Work, publisher: PublishPod
 ) -> None:
-    repository.hold("pre-receive")
-    running = publisher.begin(served.git(repository.path.name), work.commit, work.patch())
-    eventually((repository.path / "reached").exists, 30)
+    running = held_at("pre-receive", served, repository, work, publisher)
     assert stopped(running) < AT_ONCE_SECONDS
     assert running.returncode == STOPPED
     assert not (publisher.folder / "message").exists()
@@ -104,9 +112,7 @@ def test_a_push_the_server_has_not_taken_is_no_branch_of_ours_yet(
 def test_a_push_the_server_has_taken_is_told(
     served: Servers, repository: Repository, work: Work, publisher: PublishPod
 ) -> None:
-    repository.hold("post-receive")
-    running = publisher.begin(served.git(repository.path.name), work.commit, work.patch())
-    eventually((repository.path / "reached").exists, 30)
+    running = held_at("post-receive", served, repository, work, publisher)
     assert is_made(repository)
     assert stopped(running) < AT_ONCE_SECONDS
     message = publisher.word(running.returncode)

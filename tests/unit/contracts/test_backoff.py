@@ -1,7 +1,7 @@
 """How long is waited: longer from failure to failure, never longer than the bound, and anew after a long life."""
 
 import pytest
-from guildhall_api.backoff import failures_after, pause_after
+from guildhall_contracts.backoff import failures_after, pause_after
 
 
 def test_pauses_double_up_to_the_bound() -> None:
